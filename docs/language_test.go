@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -159,42 +161,52 @@ func columns(text string) int {
 	return width
 }
 
-// readTexts reads the Chinese texts.
-func readTexts(t *testing.T) *texts {
-	t.Helper()
-	file, err := os.ReadFile(filepath.Join("zh", "texts.json"))
-	if err != nil {
-		t.Fatal(err)
+// parseTexts parses an object of Chinese texts by the English ones.
+func parseTexts(file []byte) (*texts, error) {
+	parsed := &texts{known: map[string]string{}, used: map[string]bool{}}
+	if err := json.Unmarshal(file, &parsed.known); err != nil {
+		return nil, err
 	}
-	read := &texts{known: map[string]string{}, used: map[string]bool{}}
 	d := json.NewDecoder(bytes.NewReader(file))
-	var pair []string
-	for {
+	seen := map[string]bool{}
+	for isName := false; ; isName = !isName {
 		token, err := d.Token()
-		if err != nil {
-			break
+		if err == io.EOF {
+			return parsed, nil
 		}
-		text, isText := token.(string)
-		if !isText {
-			continue
+		name, _ := token.(string)
+		if isName && seen[name] {
+			return nil, fmt.Errorf("%q is there twice", name)
 		}
-		if pair = append(pair, text); len(pair) < 2 {
-			continue
-		}
-		if read.known[pair[0]] != "" {
-			t.Errorf("zh/texts.json has %q twice", pair[0])
-		}
-		read.known[pair[0]], pair = pair[1], nil
+		seen[name] = seen[name] || isName
 	}
-	if err := json.Unmarshal(file, new(map[string]string)); err != nil {
-		t.Fatalf("zh/texts.json: %v", err)
+}
+
+// faults returns the texts that are missing, and those that no table uses.
+func (x *texts) faults() []string {
+	var all []string
+	for _, english := range x.missing {
+		all = append(all, fmt.Sprintf("has no Chinese text of %q", english))
 	}
-	return read
+	for _, english := range slices.Sorted(maps.Keys(x.known)) {
+		if !x.used[english] {
+			all = append(all, fmt.Sprintf("has a text that no table uses: %q", english))
+		}
+	}
+	return all
 }
 
 // The generated parts of Chinese pages come from the same tables as the English ones, with the texts in zh/texts.json.
 func TestChineseTablesAreThoseOfTheEnglishPages(t *testing.T) {
-	zh := language{"zh", readTexts(t)}
+	file, err := os.ReadFile(filepath.Join("zh", "texts.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	known, err := parseTexts(file)
+	if err != nil {
+		t.Fatalf("zh/texts.json: %v", err)
+	}
+	zh := language{"zh", known}
 	t.Run("settings", zh.checkReference)
 	t.Run("limits", zh.checkLimits)
 	t.Run("rules", zh.checkRules)
@@ -202,12 +214,43 @@ func TestChineseTablesAreThoseOfTheEnglishPages(t *testing.T) {
 	for _, table := range settingTables {
 		t.Run(table.header, func(t *testing.T) { zh.checkTable(t, table.page, table.header, settingRowsOf(zh, table.of)) })
 	}
-	for _, english := range zh.missing {
-		t.Errorf("zh/texts.json has no Chinese text of %q", english)
+	for _, fault := range known.faults() {
+		t.Errorf("zh/texts.json %s", fault)
 	}
-	for english := range zh.known {
-		if !zh.used[english] {
-			t.Errorf("zh/texts.json has a text that no table uses: %q", english)
+}
+
+func TestMissingAndUnusedTextsAreFound(t *testing.T) {
+	known, err := parseTexts([]byte(`{"a file": "文件", "up to %s": "最多 %s 项", "a text": "文本"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	zh := language{"zh", known}
+	if got := zh.doc("a file") + zh.text("up to %s", "9") + zh.doc("a folder") + zh.doc("a folder"); got != "文件最多 9 项" {
+		t.Errorf("the texts are %q", got)
+	}
+	want := []string{`has no Chinese text of "a folder"`, `has a text that no table uses: "a text"`}
+	if got := known.faults(); !slices.Equal(got, want) {
+		t.Errorf("faults: %q, want %q", got, want)
+	}
+	if _, err := parseTexts([]byte(`{"a file": "文件", "a file": "档案"}`)); err == nil {
+		t.Error("a text that is there twice is not found")
+	}
+}
+
+func TestLinesOfChineseTextEndAtSpacesAndPunctuation(t *testing.T) {
+	zh := language{"zh", &texts{}}
+	long := strings.Repeat("长", 45)
+	for text, want := range map[string]string{
+		"短。":                              "短。",
+		long + "，后面的文字。":                  long + "，\n后面的文字。",
+		long + " `up` 之后。":                long + " `up`\n之后。",
+		long + "长 `junction up` 之后。":      long + "长\n`junction up` 之后。",
+		"**" + long + "。** 之后的文字。":        "**" + long + "。**\n之后的文字。",
+		long + "，[后面的文字](a.md)。":          long + "，\n[后面的文字](a.md)。",
+		strings.Repeat("长", 49) + "）。后面。": strings.Repeat("长", 49) + "）。\n后面。",
+	} {
+		if got := zh.wrapped(text); got != want {
+			t.Errorf("%q is wrapped as %q, want %q", text, got, want)
 		}
 	}
 }
