@@ -2,6 +2,7 @@ package docs_test
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -78,34 +79,31 @@ func (l language) joined(sentences []string) string {
 	return strings.Join(sentences, " ")
 }
 
-// link returns a link to a place of an English page, or to the same place of its Chinese page.
-func (l language) link(text, place string) string {
+// link returns a link from a page to a place of an English page. In Chinese it leads to the same
+// place of the Chinese page, if there is one.
+func (l language) link(page, text, place string) string {
 	mark := ""
 	if l.texts != nil {
-		place, mark = chinesePlace(place)
+		place, mark = chinesePlace(page, place)
 	}
 	return "[" + l.text(text) + "](" + place + ")" + mark
 }
 
-// chinesePlace returns a place of an English page as a link of a Chinese page, and the mark behind it.
-func chinesePlace(place string) (link, mark string) {
-	page, anchor, _ := strings.Cut(place, "#")
+// chinesePlace returns a place, which an English page links to, as a link of the Chinese page, and the mark behind it.
+func chinesePlace(from, place string) (link, mark string) {
+	name, anchor, _ := strings.Cut(place, "#")
+	page := cmp.Or(name, from)
 	there, err := os.ReadFile(filepath.Join("zh", page))
-	if err != nil && page != "" {
+	if err != nil {
 		return "../" + place, "（英文）"
-	}
-	if page == "" {
-		return place, ""
 	}
 	here, err := os.ReadFile(page)
 	if err != nil || anchor == "" {
 		return page, ""
 	}
 	inChinese := headings(there)
-	for i, h := range headings(here) {
-		if h == anchor && i < len(inChinese) {
-			return page + "#" + inChinese[i], ""
-		}
+	if i := slices.Index(headings(here), anchor); i >= 0 && i < len(inChinese) {
+		return name + "#" + inChinese[i], ""
 	}
 	return place, ""
 }
@@ -212,7 +210,7 @@ func TestChineseTablesAreThoseOfTheEnglishPages(t *testing.T) {
 	t.Run("rules", zh.checkRules)
 	t.Run("gateway", func(t *testing.T) { zh.checkTable(t, "gateway.md", "| setting | is |", zh.settingsIndex()) })
 	for _, table := range settingTables {
-		t.Run(table.header, func(t *testing.T) { zh.checkTable(t, table.page, table.header, settingRowsOf(zh, table.of)) })
+		t.Run(table.header, func(t *testing.T) { zh.checkTable(t, table.page, table.header, settingRowsOf(zh, table.page, table.of)) })
 	}
 	for _, fault := range known.faults() {
 		t.Errorf("zh/texts.json %s", fault)

@@ -47,13 +47,13 @@ var settingTables = []struct {
 
 func TestPagesHaveEverySetting(t *testing.T) {
 	for _, table := range settingTables {
-		fieldstest.Page(t, table.page, table.header, settingRowsOf(english, table.of), *update)
+		fieldstest.Page(t, table.page, table.header, settingRowsOf(english, table.page, table.of), *update)
 	}
 }
 
-// settingRowsOf returns the rows of the members of a struct.
-func settingRowsOf(l language, of reflect.Type) string {
-	rows := &settingRows{language: l, seen: map[reflect.Type]string{}}
+// settingRowsOf returns the rows of the members of a struct on a page.
+func settingRowsOf(l language, page string, of reflect.Type) string {
+	rows := &settingRows{language: l, page: page, seen: map[reflect.Type]string{}}
 	rows.add(of, "")
 	return rows.String()
 }
@@ -62,6 +62,7 @@ func settingRowsOf(l language, of reflect.Type) string {
 type settingRows struct {
 	language
 	strings.Builder
+	page string
 	seen map[reflect.Type]string // the paths of structs that have rows for their members
 }
 
@@ -79,7 +80,7 @@ func (r *settingRows) add(of reflect.Type, at string) {
 		}
 		doc, value := r.doc(field.Tag.Get("doc")), r.settingValue(field)
 		if place := cmp.Or(settingsMore[path], settingsElsewhere[typ]); place != "" {
-			doc += r.text("; ") + r.link("more", place)
+			doc += r.text("; ") + r.link(r.page, "more", place)
 		}
 		before := r.seen[typ]
 		if before != "" {
@@ -223,7 +224,7 @@ func (r *settingsReference) add(of reflect.Type, at string, outer settings.Resta
 			facts = append(facts, r.text("A change takes effect "+strings.ReplaceAll(restart.Effect(), "junction up", "`junction up`")+"."))
 		}
 		if more := cmp.Or(settingsMore[path], settingsElsewhere[typ]); more != "" {
-			facts = append(facts, r.sentence(r.link("More", more)))
+			facts = append(facts, r.sentence(r.link("settings.md", "More", more)))
 		}
 		if len(facts) > 0 {
 			fmt.Fprintf(r, "\n%s\n", r.wrapped(r.joined(facts)))
