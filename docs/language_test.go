@@ -210,7 +210,9 @@ func TestChineseTablesAreThoseOfTheEnglishPages(t *testing.T) {
 	t.Run("rules", zh.checkRules)
 	t.Run("gateway", func(t *testing.T) { zh.checkTable(t, "gateway.md", "| setting | is |", zh.settingsIndex()) })
 	for _, table := range settingTables {
-		t.Run(table.header, func(t *testing.T) { zh.checkTable(t, table.page, table.header, settingRowsOf(zh, table.page, table.of)) })
+		t.Run(table.header, func(t *testing.T) {
+			zh.checkTable(t, table.page, table.header, settingRowsOf(zh, table.page, table.of))
+		})
 	}
 	for _, fault := range known.faults() {
 		t.Errorf("zh/texts.json %s", fault)
