@@ -143,12 +143,14 @@ func TestLinksLeadSomewhere(t *testing.T) {
 	}
 }
 
-func hasHeading(page []byte, anchor string) bool {
-	for _, h := range heading.FindAllSubmatch(page, -1) {
+func hasHeading(page []byte, anchor string) bool { return slices.Contains(headings(page), anchor) }
+
+// headings returns the anchors of the headings of a page.
+func headings(page []byte) []string {
+	var all []string
+	for _, h := range heading.FindAllSubmatch(fenced.ReplaceAll(page, nil), -1) {
 		slug := dropped.ReplaceAllString(strings.ToLower(string(h[1])), "")
-		if strings.ReplaceAll(slug, " ", "-") == anchor {
-			return true
-		}
+		all = append(all, strings.ReplaceAll(slug, " ", "-"))
 	}
-	return false
+	return all
 }

@@ -1,16 +1,15 @@
-package docs
+package docs_test
 
 import (
 	"cmp"
 	"fmt"
 	"os"
+	"path/filepath"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
 
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/internal/fields/fieldstest"
@@ -34,29 +33,36 @@ var settingsMore = map[string]string{
 	"by": "#containers", "watch": "#allow-and-take-away",
 }
 
+// settingTables are the tables of settings on other pages than settings.md.
+var settingTables = []struct {
+	page, header string
+	of           reflect.Type
+}{
+	{"authorization.md", "| member | is | value |", reflect.TypeFor[settings.Authorization]()},
+	{"authorization.md", "| member of `provider` | is | value |", reflect.TypeFor[settings.Provider]()},
+	{"sandbox.md", "| member | is | value |", reflect.TypeFor[settings.Sandbox]()},
+	{"who.md", "| member of a role | is | value |", reflect.TypeFor[settings.Role]()},
+	{"registry.md", "| member | is | value |", reflect.TypeFor[settings.Registry]()},
+}
+
 func TestPagesHaveEverySetting(t *testing.T) {
-	for _, table := range []struct {
-		page, header string
-		of           reflect.Type
-	}{
-		{"authorization.md", "| member | is | value |", reflect.TypeFor[settings.Authorization]()},
-		{"authorization.md", "| member of `provider` | is | value |", reflect.TypeFor[settings.Provider]()},
-		{"sandbox.md", "| member | is | value |", reflect.TypeFor[settings.Sandbox]()},
-		{"who.md", "| member of a role | is | value |", reflect.TypeFor[settings.Role]()},
-		{"registry.md", "| member | is | value |", reflect.TypeFor[settings.Registry]()},
-	} {
-		rows := &settingRows{seen: map[reflect.Type]string{}}
-		rows.add(table.of, "")
-		fieldstest.Page(t, table.page, table.header, rows.String(), *update)
+	for _, table := range settingTables {
+		fieldstest.Page(t, table.page, table.header, settingRowsOf(english, table.page, table.of), *update)
 	}
 }
 
-// asWritten are the parts of a text that a user writes so: flags, references and patterns.
-var asWritten = regexp.MustCompile(`--[a-z][a-z-]*|\$\{[^}]+\}|[^\s,;()]*\*[^\s,;()]*`)
+// settingRowsOf returns the rows of the members of a struct on a page.
+func settingRowsOf(l language, page string, of reflect.Type) string {
+	rows := &settingRows{language: l, page: page, seen: map[reflect.Type]string{}}
+	rows.add(of, "")
+	return rows.String()
+}
 
 // settingRows are the rows of a table of settings.
 type settingRows struct {
+	language
 	strings.Builder
+	page string
 	seen map[reflect.Type]string // the paths of structs that have rows for their members
 }
 
@@ -72,13 +78,13 @@ func (r *settingRows) add(of reflect.Type, at string) {
 		for typ.Kind() == reflect.Pointer || typ.Kind() == reflect.Slice || typ.Kind() == reflect.Map {
 			typ = typ.Elem()
 		}
-		doc, value := written(field.Tag.Get("doc")), settingValue(field)
+		doc, value := r.doc(field.Tag.Get("doc")), r.settingValue(field)
 		if place := cmp.Or(settingsMore[path], settingsElsewhere[typ]); place != "" {
-			doc += "; [more](" + place + ")"
+			doc += r.text("; ") + r.link(r.page, "more", place)
 		}
 		before := r.seen[typ]
 		if before != "" {
-			value = "as `" + before + "`"
+			value = r.text("as `%s`", before)
 		}
 		fmt.Fprintf(r, "| `%s` | %s | %s |\n", path, doc, value)
 		if typ.Kind() != reflect.Struct || before != "" || settingsElsewhere[typ] != "" {
@@ -93,63 +99,92 @@ func (r *settingRows) add(of reflect.Type, at string) {
 }
 
 // settingValue returns what a table says of the values that a setting can have.
-func settingValue(field reflect.StructField) string {
+func (l language) settingValue(field reflect.StructField) string {
 	value, byDefault, most := "", field.Tag.Get("default"), field.Tag.Get("max")
 	switch of := field.Type; {
 	case field.Tag.Get("enum") != "":
-		return strings.Replace("`"+strings.ReplaceAll(field.Tag.Get("enum"), ",", "`, `")+"`", "`"+byDefault+"`", "`"+byDefault+"` (default)", 1)
+		return strings.Replace("`"+strings.ReplaceAll(field.Tag.Get("enum"), ",", "`"+l.text(", ")+"`")+"`", "`"+byDefault+"`", l.text("`%s` (default)", byDefault), 1)
 	case of.Kind() == reflect.Bool:
-		return "`false` (default), `true`"
+		return l.text("`false` (default), `true`")
 	case of.Kind() == reflect.Slice || of.Kind() == reflect.Map:
-		value = "up to " + most
+		value = l.text("up to %s", most)
 	case field.Tag.Get("min") != "":
-		value = field.Tag.Get("min") + " to " + most
+		value = l.text("%s to %s", field.Tag.Get("min"), most)
 	case field.Tag.Get("example") != "":
-		value = "such as `" + field.Tag.Get("example") + "`"
+		value = l.text("such as `%s`", field.Tag.Get("example"))
 	case most != "":
-		value = "up to " + most + " characters"
+		value = l.text("up to %s characters", most)
 	}
 	if byDefault != "" {
-		value = strings.TrimPrefix(value+", `"+byDefault+"` (default)", ", ")
+		byDefault = l.text("`%s` (default)", byDefault)
+		if value != "" {
+			byDefault = l.text("%s, %s", value, byDefault)
+		}
+		value = byDefault
 	}
 	return value
 }
 
 // settingsBegin is the heading of settings.md below which everything is generated.
-const settingsBegin = "## All settings\n"
+const settingsBegin = "All settings"
 
 func TestTheReferenceHasEverySetting(t *testing.T) {
-	page, err := os.ReadFile("settings.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, _, found := strings.Cut(string(page), settingsBegin)
-	if !found {
-		t.Fatalf("settings.md has no heading %q", settingsBegin)
-	}
-	r := &settingsReference{}
+	english.checkReference(t)
+	fieldstest.Page(t, "gateway.md", "| setting | is |", english.settingsIndex(), *update)
+}
+
+// checkReference fails the test unless the reference of the settings is that of the tags.
+func (l language) checkReference(t *testing.T) {
+	t.Helper()
+	r := &settingsReference{language: l}
 	r.add(reflect.TypeFor[settings.Settings](), "", "", 3)
-	if want := before + settingsBegin + r.String(); want != string(page) {
-		if !*update {
-			t.Fatal("settings.md is not that of the tags; write it with -update")
-		}
-		if err := os.WriteFile("settings.md", []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
+	l.checkPart(t, "settings.md", "## "+l.text(settingsBegin)+"\n", "", r.String())
+}
+
+// settingsIndex returns the rows of the settings that have no member above them.
+func (l language) settingsIndex() string {
 	var rows strings.Builder
 	for field := range reflect.TypeFor[settings.Settings]().Fields() {
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-		fmt.Fprintf(&rows, "| [`%s`](settings.md#%s) | %s |\n", name, strings.ToLower(name), written(field.Tag.Get("doc")))
+		fmt.Fprintf(&rows, "| [`%s`](settings.md#%s) | %s |\n", name, strings.ToLower(name), l.doc(field.Tag.Get("doc")))
 	}
-	fieldstest.Page(t, "gateway.md", "| setting | is |", rows.String(), *update)
+	return rows.String()
 }
 
-// written returns a text in which flags, references and patterns are code.
-func written(doc string) string { return asWritten.ReplaceAllString(doc, "`$0`") }
+// checkPart fails the test unless a part of a page, between two texts, is the wanted one. Without
+// the second text the part is the rest of the page. With -update it writes the part.
+func (l language) checkPart(t *testing.T, page, begin, end, want string) {
+	t.Helper()
+	page = filepath.Join(l.folder, page)
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, found := strings.Cut(string(text), begin)
+	after := ""
+	if i := strings.Index(rest, end); end != "" && i >= 0 {
+		after = rest[i:]
+	} else if end != "" {
+		found = false
+	}
+	if !found {
+		t.Fatalf("%s lacks %q or %q", page, begin, end)
+	}
+	written := before + begin + want + after
+	if written == string(text) {
+		return
+	}
+	if !*update {
+		t.Fatalf("%s differs from its tables in the code; write it with -update", page)
+	}
+	if err := os.WriteFile(page, []byte(written), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
 
 // A settingsReference is the generated part of settings.md.
 type settingsReference struct {
+	language
 	strings.Builder
 	seen []string // paths of structs that have headings for their members, with the name of their type
 }
@@ -168,8 +203,7 @@ func (r *settingsReference) add(of reflect.Type, at string, outer settings.Resta
 		}
 		isStruct := typ.Kind() == reflect.Struct
 		restart := cmp.Or(settings.Restart(field.Tag.Get("restart")), outer)
-		doc := written(field.Tag.Get("doc"))
-		fmt.Fprintf(r, "\n%s %s\n\n%s\n", strings.Repeat("#", level), path, wrapped(strings.ToUpper(doc[:1])+doc[1:]+"."))
+		fmt.Fprintf(r, "\n%s %s\n\n%s\n", strings.Repeat("#", level), path, r.wrapped(r.sentence(r.doc(field.Tag.Get("doc")))))
 		below := path
 		if field.Type.Kind() == reflect.Map {
 			below += "." + strings.ToUpper(strings.TrimSuffix(name, "s"))
@@ -179,21 +213,21 @@ func (r *settingsReference) add(of reflect.Type, at string, outer settings.Resta
 		switch {
 		case isStruct && before >= 0:
 			first, _, _ := strings.Cut(r.seen[before], " ")
-			facts = append(facts, "Its members are those of `"+first+"`.")
+			facts = append(facts, r.text("Its members are those of `%s`.", first))
 		case !isStruct:
-			facts = append(facts, settingType(field))
+			facts = append(facts, r.settingType(field)...)
 		}
 		if flag, _, _ := strings.Cut(field.Tag.Get("flag"), " "); flag != "" {
-			facts = append(facts, "Flag: `--"+flag+"`.")
+			facts = append(facts, r.text("Flag: `--%s`.", flag))
 		}
 		if !isStruct {
-			facts = append(facts, "A change takes effect "+strings.ReplaceAll(restart.Effect(), "junction up", "`junction up`")+".")
+			facts = append(facts, r.text("A change takes effect "+strings.ReplaceAll(restart.Effect(), "junction up", "`junction up`")+"."))
 		}
 		if more := cmp.Or(settingsMore[path], settingsElsewhere[typ]); more != "" {
-			facts = append(facts, "[More]("+more+").")
+			facts = append(facts, r.sentence(r.link("settings.md", "More", more)))
 		}
 		if len(facts) > 0 {
-			fmt.Fprintf(r, "\n%s\n", wrapped(strings.Join(facts, " ")))
+			fmt.Fprintf(r, "\n%s\n", r.wrapped(r.joined(facts)))
 		}
 		if isStruct && before < 0 {
 			r.seen = append(r.seen, below+" "+typ.Name())
@@ -203,57 +237,37 @@ func (r *settingsReference) add(of reflect.Type, at string, outer settings.Resta
 }
 
 // settingType returns sentences about the values that a member can have, its default and an example.
-func settingType(field reflect.StructField) string {
+func (l language) settingType(field reflect.StructField) []string {
 	tag := field.Tag.Get
 	name, _, _ := strings.Cut(tag("json"), ",")
-	text := ""
+	var texts []string
 	switch of := field.Type; {
 	case tag("enum") != "":
-		text = "One of `" + strings.ReplaceAll(tag("enum"), ",", "`, `") + "`."
+		texts = append(texts, l.text("One of %s.", "`"+strings.ReplaceAll(tag("enum"), ",", "`"+l.text(", ")+"`")+"`"))
 	case of.Kind() == reflect.Bool:
-		return "`true`, or `false`, which is the default."
+		return []string{l.text("`true`, or `false`, which is the default.")}
 	case of == reflect.TypeFor[time.Duration]() || of == reflect.TypeFor[*time.Duration]():
-		text = "A duration, such as `90s` or `24h`."
+		texts = append(texts, l.text("A duration, such as `90s` or `24h`."))
 	case of.Kind() == reflect.Int || of.Kind() == reflect.Float64:
-		text = "A number from " + tag("min") + " to " + tag("max") + "."
+		texts = append(texts, l.text("A number from %s to %s.", tag("min"), tag("max")))
 	case of.Kind() == reflect.Slice:
-		text = "A list with up to " + tag("max") + " entries."
+		texts = append(texts, l.text("A list with up to %s entries.", tag("max")))
 	case of.Kind() == reflect.Map:
-		text = "An object with up to " + tag("max") + " members."
+		texts = append(texts, l.text("An object with up to %s members.", tag("max")))
 	case tag("max") != "":
-		text = "A text of up to " + tag("max") + " characters."
+		texts = append(texts, l.text("A text of up to %s characters.", tag("max")))
 	default:
-		text = "A text."
+		texts = append(texts, l.text("A text."))
 	}
 	if tag("default") != "" {
-		text += " The default is `" + tag("default") + "`."
+		texts = append(texts, l.text("The default is `%s`.", tag("default")))
 	}
 	if tag("example") != "" {
 		value := tag("example")
-		if k := field.Type.Kind(); k != reflect.Float64 {
+		if field.Type.Kind() != reflect.Float64 {
 			value = `"` + value + `"`
 		}
-		text += " Example: `\"" + name + `": ` + value + "`."
+		texts = append(texts, l.text("Example: `%s`.", `"`+name+`": `+value))
 	}
-	return text
-}
-
-// wrapped breaks a text into lines of at most 100 characters.
-func wrapped(text string) string {
-	var b strings.Builder
-	length := 0
-	for word := range strings.FieldsSeq(text) {
-		switch {
-		case length == 0:
-		case length+1+utf8.RuneCountInString(word) > 100:
-			b.WriteByte('\n')
-			length = 0
-		default:
-			b.WriteByte(' ')
-			length++
-		}
-		b.WriteString(word)
-		length += utf8.RuneCountInString(word)
-	}
-	return b.String()
+	return texts
 }

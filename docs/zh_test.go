@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -284,6 +285,49 @@ func TestChinesePagesNameAllThatTheEnglishOnesName(t *testing.T) {
 				t.Errorf("%s lacks %s, which %s has", pair.zh, name, pair.en)
 			}
 		}
+	}
+}
+
+// unused is the sentence of the index with the words that Chinese texts do not use, because the terms have others.
+var unused = regexp.MustCompile(`(?s)不用：(.+?)。`)
+
+// consoleWords are the Chinese texts of the console.
+var consoleWords = filepath.Join(root, "console", "web", "words", "zh.js")
+
+// oddWords returns the words that the index excludes and a text has.
+func oddWords(index, text string) []string {
+	found := unused.FindStringSubmatch(index)
+	if found == nil {
+		return []string{"the index names no words that are not used"}
+	}
+	return slices.DeleteFunc(strings.Split(strings.Join(strings.Fields(found[1]), ""), "、"), func(word string) bool { return !strings.Contains(text, word) })
+}
+
+func TestChineseTextsHaveOneTermForOneThing(t *testing.T) {
+	index, err := os.ReadFile(chineseIndex)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, pair := range append(translations(t), translation{zh: consoleWords}) {
+		text, err := os.ReadFile(pair.zh)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, word := range oddWords(string(index), string(text)) {
+			t.Errorf("%s has %s: %s names the term to use", pair.zh, word, chineseIndex)
+		}
+	}
+}
+
+func TestAnOddWordIsFound(t *testing.T) {
+	const index = "不用：应答、\n词元。\n"
+	for text, want := range map[string]string{"响应": "", "没有应答。": "应答", "一个词元的应答": "应答 词元"} {
+		if got := strings.Join(oddWords(index, text), " "); got != want {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+	}
+	if oddWords("术语", "响应") == nil {
+		t.Error("an index without the sentence is not found")
 	}
 }
 
