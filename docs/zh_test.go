@@ -220,29 +220,57 @@ func TestChinesePagesHaveTheStructureOfTheEnglishOnes(t *testing.T) {
 	}
 }
 
+// markedLink matches a link to a page, and the mark after it. It takes no more of the text, where
+// the next link may begin.
+var markedLink = regexp.MustCompile(`\]\(([^)\s#]+\.md)(?:#[^)\s]*)?\)(（英文）)?`)
+
+// wrongLinks returns the faults of links to pages in the text of a Chinese page.
+func wrongLinks(pair translation, text string) []string {
+	var faults []string
+	for _, found := range markedLink.FindAllStringSubmatch(fenced.ReplaceAllString(text, ""), -1) {
+		to, marked := found[1], found[2] != ""
+		if strings.Contains(to, "://") {
+			continue
+		}
+		target := strings.TrimPrefix(filepath.Join(filepath.Dir(pair.zh), to), filepath.Join(root, "docs")+string(filepath.Separator))
+		inChinese := target == chineseReadme || filepath.Dir(target) == "zh"
+		own := filepath.Join("zh", filepath.Base(target))
+		if _, err := os.Stat(own); err == nil && filepath.Dir(target) == "." {
+			faults = append(faults, fmt.Sprintf("link to %s: there is %s", to, own))
+		}
+		if marked == inChinese && target != pair.en {
+			faults = append(faults, fmt.Sprintf("link to %s: write （英文） after a link to an English page, and only there", to))
+		}
+	}
+	return faults
+}
+
 // A link of a Chinese page leads to a Chinese page, if there is one. If not, it is marked.
 func TestLinksOfChinesePagesAreMarkedWhereTheyLeadToEnglish(t *testing.T) {
-	const mark = "（英文）"
-	toPage := regexp.MustCompile(`\]\(([^)\s#]+\.md)(?:#[^)\s]*)?\)(.{0,12})`)
 	for _, pair := range append(translations(t), translation{zh: chineseIndex}) {
 		text, err := os.ReadFile(pair.zh)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, found := range toPage.FindAllStringSubmatch(string(fenced.ReplaceAll(text, nil)), -1) {
-			to, after := found[1], found[2]
-			if strings.Contains(to, "://") {
-				continue
-			}
-			target := strings.TrimPrefix(filepath.Join(filepath.Dir(pair.zh), to), filepath.Join(root, "docs")+string(filepath.Separator))
-			inChinese := target == chineseReadme || filepath.Dir(target) == "zh"
-			own := filepath.Join("zh", filepath.Base(target))
-			if _, err := os.Stat(own); err == nil && filepath.Dir(target) == "." {
-				t.Errorf("%s: link to %s: there is %s", pair.zh, to, own)
-			}
-			if marked := strings.HasPrefix(after, mark); marked == inChinese && target != pair.en {
-				t.Errorf("%s: link to %s: write %s after a link to an English page, and only there", pair.zh, to, mark)
-			}
+		for _, fault := range wrongLinks(pair, string(text)) {
+			t.Errorf("%s: %s", pair.zh, fault)
+		}
+	}
+}
+
+func TestAWrongLinkOfAChinesePageIsFound(t *testing.T) {
+	const hosts, changes = "[宿主](hosts.md)", "[更新日志](../../CHANGELOG.md)"
+	for _, test := range []struct{ text, want string }{
+		{hosts + "、" + changes + "（英文）", ""},
+		{changes + "（英文）、" + hosts, ""},
+		{hosts + "（英文）", "link to hosts.md: write （英文）"},
+		{changes, "link to ../../CHANGELOG.md: write （英文）"},
+		{hosts + "、" + changes, "link to ../../CHANGELOG.md: write （英文）"},
+		{hosts + "、[宿主](../hosts.md#a)（英文）", "link to ../hosts.md: there is zh/hosts.md"},
+	} {
+		got := strings.Join(wrongLinks(translation{zh: "zh/cli.md", en: "cli.md"}, test.text), "\n")
+		if test.want == "" && got != "" || !strings.HasPrefix(got, test.want) {
+			t.Errorf("%q: %q, want %q", test.text, got, test.want)
 		}
 	}
 }
