@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -186,9 +187,20 @@ func elicitForm(t reflect.Type) (json.RawMessage, error) {
 	return form, nil
 }
 
+// formRemedy returns how to write a field that a form cannot hold because of its type, or "".
+func formRemedy(kind json.RawMessage) string {
+	if bytes.Contains(kind, []byte(`"null"`)) {
+		return "; a field that may be left out has no pointer, and omitempty in its json tag"
+	}
+	return ""
+}
+
 // flatForm checks that the type of every property is allowed in forms. It removes keywords that the
 // specification does not allow in forms.
 func flatForm(form json.RawMessage) (json.RawMessage, error) {
+	if kind := jsonrpc.Get(form, "type"); kind != nil && string(kind) != `"object"` {
+		return nil, fmt.Errorf("a form is an object, with a field for each question: use a struct, not %s", kind)
+	}
 	for p := range schema.Look(form).Properties() {
 		switch kind := jsonrpc.Get(p.Raw(), "type"); string(kind) {
 		case `"string"`, `"number"`, `"integer"`, `"boolean"`:
@@ -198,7 +210,7 @@ func flatForm(form json.RawMessage) (json.RawMessage, error) {
 				return nil, fmt.Errorf("field %q: a form can only hold lists of strings with an enum", p.Name)
 			}
 		default:
-			return nil, fmt.Errorf("field %q: a form holds strings, numbers, booleans and choices, not %s", p.Name, kind)
+			return nil, fmt.Errorf("field %q: a form holds strings, numbers, booleans and choices, not %s%s", p.Name, kind, formRemedy(kind))
 		}
 	}
 	return jsonrpc.Without(form, "additionalProperties", "$defs", "title", "description"), nil

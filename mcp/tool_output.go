@@ -92,6 +92,9 @@ func encoderFor(t reflect.Type, check *schema.Validator, textOnly bool, codecs *
 		return outputEncoder(valueType(t), check, textOnly, codecs)
 	case !isStructured(t):
 		return func(out any) (Result, error) {
+			if t.Kind() == reflect.Pointer && reflect.ValueOf(out).IsNil() {
+				return Result{}, fmt.Errorf("the function returned a nil %v without an error", t)
+			}
 			result := unstructured(out, codecs)
 			return result, checkResult(check, &result)
 		}

@@ -48,6 +48,9 @@ func TestOutputThatDoesNotFitItsSchemaIsAnErrorOfTheProgram(t *testing.T) {
 		{"a nil pointer", func(s *mcp.Server) {
 			mcp.AddTool(s, "t", func(context.Context, struct{}) (*plain, error) { return nil, nil })
 		}, "nil *mcp_test.plain"},
+		{"a nil result", func(s *mcp.Server) {
+			mcp.AddTool(s, "t", func(context.Context, struct{}) (*mcp.CallToolResult, error) { return nil, nil })
+		}, "nil *mcp.CallToolResult"},
 		{"a pointer", func(s *mcp.Server) {
 			mcp.AddTool(s, "t", func(context.Context, struct{}) (*plain, error) { return &plain{}, nil })
 		}, ""},
