@@ -46,7 +46,7 @@ func (m *member) handleIsolated(ctx context.Context, req *mcp.Request) (mcp.Resu
 		return result, err
 	}
 	switch {
-	case repeats(known, req):
+	case repeats(known, req), errors.Is(err, mcp.ErrNotSent):
 		note.Repeat(ctx, m.name)
 		result, _, err = m.askInstance(ctx, req)
 	case cut:

@@ -47,7 +47,7 @@ func (m *member) handle(ctx context.Context, req *mcp.Request) (mcp.Result, erro
 		return result, m.endedError(ctx, known, req, err)
 	}
 	cut := errors.Is(err, mcp.ErrClosed) && m.wasCut(connected)
-	if !cut && (!errors.Is(err, mcp.ErrLost) || !m.ended(connected)) || !repeats(known, req) {
+	if !cut && (!errors.Is(err, mcp.ErrLost) || !m.ended(connected)) || !repeats(known, req) && !errors.Is(err, mcp.ErrNotSent) {
 		if cut {
 			err = m.wasRestarted(err)
 		}

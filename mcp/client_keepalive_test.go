@@ -62,7 +62,7 @@ func TestSilentServersLoseTheirConnection(t *testing.T) {
 					t.Errorf("the connection ended after %v", waited)
 				}
 				for name, err := range map[string]error{"Err": c.Err(), "Ping": c.Ping(t.Context()), "a call": <-called} {
-					if !errors.Is(err, mcp.ErrLost) || !strings.Contains(err.Error(), "no response to a ping within 1m0s") {
+					if !errors.Is(err, mcp.ErrLost) || errors.Is(err, mcp.ErrNotSent) != (name == "Ping") || !strings.Contains(err.Error(), "no response to a ping within 1m0s") {
 						t.Errorf("%s: %v", name, err)
 					}
 				}

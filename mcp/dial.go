@@ -67,6 +67,9 @@ var ErrClosed = errors.New("the connection was closed on this side")
 // ErrLost is wrapped by the error of a request whose response can no longer arrive, because the
 // connection broke or the server ended. The server may have executed the request. A connection
 // repeats such a request only if the request just reads, or if the server declares the tool
-// idempotent. A request that begins after the connection ended has the same error as those that it
-// ended, although it is not sent.
+// idempotent. If the error also wraps [ErrNotSent], the server has not got the request.
 var ErrLost = errors.New("the response is lost, and the server may have executed the request")
+
+// ErrNotSent is wrapped, together with [ErrLost], by the error of a request that begins after the
+// connection ended. Repeating it on another connection does no harm.
+var ErrNotSent = errors.New("the request was not sent, because the connection had ended")

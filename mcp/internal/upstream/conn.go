@@ -263,9 +263,13 @@ func (c *conn) spawn(f func()) bool {
 // Handle implements [mcp.Handler]. It sends the request to the server.
 func (c *conn) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 	s := c.session.Load()
-	switch req.Method {
-	case methodDiscover:
+	if req.Method == methodDiscover {
 		return s.discover, nil
+	}
+	if err := c.notSent(req); err != nil {
+		return mcp.Result{}, err
+	}
+	switch req.Method {
 	case methodListen:
 		return s.era.listen(ctx, s, req)
 	case methodPing:

@@ -78,6 +78,29 @@ func (e lostError) Unwrap() error { return e.error }
 
 func (e lostError) Is(target error) bool { return target == mcp.ErrLost }
 
+// notSent returns the error of a request that begins now, if the connection has ended.
+func (c *conn) notSent(req *mcp.Request) error {
+	c.mu.Lock()
+	ended, closed := c.ended, errors.Is(c.lost, mcp.ErrClosed) || c.closed && !errors.Is(c.lost, mcp.ErrLost)
+	c.mu.Unlock()
+	switch {
+	case closed:
+		return c.named(req, mcp.ErrClosed)
+	case ended:
+		return notSentError{c.named(req, fmt.Errorf("not sent, because the connection had ended: %w", c.Err()))}
+	}
+	return nil
+}
+
+// A notSentError is an [mcp.ErrLost] and an [mcp.ErrNotSent] with its own text.
+type notSentError struct{ error }
+
+func (e notSentError) Unwrap() error { return e.error }
+
+func (e notSentError) Is(target error) bool {
+	return target == mcp.ErrLost || target == mcp.ErrNotSent
+}
+
 func describe(req *mcp.Request) string {
 	if req.Name == "" {
 		return req.Method

@@ -3,7 +3,6 @@ package upstream
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -102,7 +101,11 @@ func (e *legacy) listen(ctx context.Context, s *session, req *mcp.Request) (mcp.
 		case <-ctx.Done():
 			return mcp.Result{}, e.failed(s, req, context.Cause(ctx))
 		case <-e.Done():
-			return mcp.Result{}, fmt.Errorf("server %q: %s: %w", e.options.Name, describe(req), e.Err())
+			err := e.Err()
+			if errors.Is(err, mcp.ErrClosed) {
+				err = mcp.ErrClosed // without the name of the link
+			}
+			return mcp.Result{}, e.named(req, err)
 		}
 	}
 }
