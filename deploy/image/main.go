@@ -29,6 +29,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/junction-mcp/junction/deploy/internal/compile"
 	"github.com/opencontainers/go-digest"
 	"github.com/opencontainers/image-spec/specs-go"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -85,7 +86,7 @@ func build(ctx context.Context, out, name, tag, binaries string, arches []string
 		binary := filepath.Join(work, "junction-"+arch)
 		if binaries != "" {
 			binary = filepath.Join(binaries, "linux_"+arch, "junction")
-		} else if err := compile(ctx, binary, arch); err != nil {
+		} else if err := compileFor(ctx, binary, arch); err != nil {
 			return err
 		}
 		one, err := push(ctx, store, binary, arch)
@@ -114,20 +115,13 @@ func build(ctx context.Context, out, name, tag, binaries string, arches []string
 	return archive(out, layout)
 }
 
-// compile builds the static binary.
-func compile(ctx context.Context, to, arch string) error {
+// compileFor builds the static binary for an architecture of Linux.
+func compileFor(ctx context.Context, to, arch string) error {
 	root, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/junction-mcp/junction").Output()
 	if err != nil {
 		return fmt.Errorf("the sources are not found: run it in the folder deploy: %w", err)
 	}
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w -buildid=", "-o", to, "./cmd/junction")
-	cmd.Dir = strings.TrimSpace(string(root))
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+arch, "GOFLAGS=")
-	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
-	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("go build for %s: %w", arch, err)
-	}
-	return nil
+	return compile.Program(ctx, strings.TrimSpace(string(root)), to, "linux", arch, false)
 }
 
 // An image is one image of the index.

@@ -25,6 +25,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/junction-mcp/junction/deploy/internal/compile"
 )
 
 // Facts that several kinds of packages contain.
@@ -203,12 +205,8 @@ func (r *release) readCommit(ctx context.Context) (epoch string, err error) {
 func (r *release) compile(ctx context.Context) error {
 	for _, p := range r.platforms {
 		to := filepath.Join(r.work, p.String(), p.program())
-		cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", fmt.Sprintf("-buildvcs=%t", !r.noCommit), "-ldflags", "-s -w -buildid=", "-o", to, "./cmd/junction")
-		cmd.Dir = r.root
-		cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+p.os, "GOARCH="+p.arch, "GOFLAGS=")
-		cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
-		if err := cmd.Run(); err != nil {
-			return fmt.Errorf("go build for %s: %w", p, err)
+		if err := compile.Program(ctx, r.root, to, p.os, p.arch, !r.noCommit); err != nil {
+			return err
 		}
 		binary, err := os.ReadFile(to)
 		if err != nil {
