@@ -111,6 +111,7 @@ func TestAReleaseIsInstalled(t *testing.T) {
 	t.Run("first connection of a host", func(t *testing.T) { checkFirstConnect(t, folder) })
 	t.Run("image", func(t *testing.T) { checkImage(t, folder, runtime.GOARCH) })
 	t.Run("formula", func(t *testing.T) { checkFormula(t, folder) })
+	t.Run("action", func(t *testing.T) { checkAction(t, folder) })
 	t.Run("upgrade", func(t *testing.T) { checkUpgrades(t, folder) })
 }
 
