@@ -1,13 +1,18 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/junction-mcp/junction/deploy/internal/imagetest"
 	"github.com/junction-mcp/junction/deploy/internal/product"
@@ -18,6 +23,8 @@ import (
 func checkImage(t *testing.T, folder string, arches ...string) {
 	layout, version := unpackImage(t, folder)
 	checkLoadable(t, layout, version)
+	t.Run("push", func(t *testing.T) { checkPush(t, folder, version) })
+	t.Run("import", func(t *testing.T) { checkImport(t, folder, version) })
 	images := imagetest.Read(t, layout, version)
 	var found []string
 	for _, i := range images {
@@ -39,6 +46,47 @@ func checkImage(t *testing.T, folder string, arches ...string) {
 	own.Unpack(t, root)
 	if got := callWith(t, own.Arguments(t, root, nil, "up", "--stdio"), own.Environment()); got != "hello" {
 		t.Errorf("echo returned %q", got)
+	}
+}
+
+// checkPush copies the image of all architectures as the workflow publish does, but to a folder.
+func checkPush(t *testing.T, folder, version string) {
+	if _, err := exec.LookPath("skopeo"); err != nil {
+		t.Skip("skopeo is not installed")
+	}
+	pushed := t.TempDir()
+	do(t, pushed, "skopeo", "--insecure-policy", "copy", "--all", "oci-archive:"+one(t, folder, "junction_*_image.tar")+":"+version, "oci:"+pushed+":"+version)
+	imagetest.Read(t, pushed, version)
+}
+
+// checkImport imports the image into containerd, as the nodes of a cluster do, and runs it there.
+func checkImport(t *testing.T, folder, version string) {
+	if _, err := exec.LookPath("containerd"); err != nil || os.Getuid() != 0 {
+		t.Skip("containerd is not installed, or this is not root")
+	}
+	at := t.TempDir()
+	socket := filepath.Join(at, "s")
+	must(t, os.WriteFile(filepath.Join(at, "config.toml"), fmt.Appendf(nil, "version = 2\nroot = %q\nstate = %q\ndisabled_plugins = [\"io.containerd.grpc.v1.cri\"]\n[grpc]\naddress = %q\n[ttrpc]\naddress = %q\n",
+		filepath.Join(at, "root"), filepath.Join(at, "state"), socket, socket+".ttrpc"), 0o600))
+	ctx, stop := context.WithCancel(t.Context())
+	daemon := exec.CommandContext(ctx, "containerd", "--config", filepath.Join(at, "config.toml"), "--log-level", "error")
+	daemon.Stdout, daemon.Stderr = t.Output(), t.Output()
+	daemon.Cancel, daemon.WaitDelay = func() error { return daemon.Process.Signal(syscall.SIGTERM) }, 20*time.Second
+	must(t, daemon.Start())
+	defer func() {
+		stop()
+		_ = daemon.Wait()
+	}()
+	for range 600 {
+		if exec.CommandContext(ctx, "ctr", "--address", socket, "version").Run() == nil {
+			break
+		}
+		time.Sleep(50 * time.Millisecond) // another program starts
+	}
+	name := product.Image + ":" + version
+	do(t, at, "ctr", "--address", socket, "images", "import", one(t, folder, "junction_*_image.tar"))
+	if printed := do(t, at, "ctr", "--address", socket, "run", "--rm", "--read-only", "--snapshotter", "native", name, "junction", "/junction", "version"); !strings.HasPrefix(printed, "junction "+version) {
+		t.Errorf("the container prints %s", printed)
 	}
 }
 

@@ -13,9 +13,24 @@ import (
 	"github.com/junction-mcp/junction/deploy/internal/product"
 )
 
+// TestManifestsNameTheFilesOfTheRelease makes the manifests of a release with all platforms, whose
+// archives are not real.
+func TestManifestsNameTheFilesOfTheRelease(t *testing.T) {
+	t.Parallel()
+	r := &release{out: t.TempDir(), version: "1.2.3", platforms: platforms()}
+	for _, p := range r.platforms {
+		must(t, r.write(r.archiveName(p), []byte(p.String())))
+		must(t, r.write(r.bundleName(p), []byte(p.String())))
+	}
+	must(t, r.manifests(t.Context()))
+	must(t, r.sums(t.Context()))
+	checkScoop(t, r.out)
+	checkFormula(t, r.out, false)
+}
+
 // checkFormula evaluates the formula for Homebrew for each platform that the release has an archive
-// for, and installs it on this one, without Homebrew.
-func checkFormula(t *testing.T, folder string) {
+// for. It installs the one for this platform if install is set, without Homebrew.
+func checkFormula(t *testing.T, folder string, install bool) {
 	if len(product.Summary) > 80 || regexp.MustCompile(`(?i)^(an?|the|junction)\b|\.$`).MatchString(product.Summary) {
 		t.Errorf("Homebrew allows no such description: %s", product.Summary)
 	}
@@ -34,7 +49,7 @@ func checkFormula(t *testing.T, folder string) {
 			continue
 		}
 		args := []string{ruby, script, formula, p.os, p.arch}
-		if p.os == runtime.GOOS && p.arch == runtime.GOARCH {
+		if install && p.os == runtime.GOOS && p.arch == runtime.GOARCH {
 			args = append(args, found[0], t.TempDir())
 		}
 		printed := strings.Fields(do(t, folder, args...))

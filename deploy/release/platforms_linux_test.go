@@ -19,8 +19,7 @@ import (
 func checkPlatforms(t *testing.T, folder string) {
 	t.Run("archives", func(t *testing.T) { checkArchives(t, folder) })
 	t.Run("image", func(t *testing.T) { checkImage(t, folder, "amd64", "arm64") })
-	t.Run("formula", func(t *testing.T) { checkFormula(t, folder) })
-	t.Run("scoop", func(t *testing.T) { checkScoop(t, folder) })
+	t.Run("formula", func(t *testing.T) { checkFormula(t, folder, true) })
 	t.Run("windows", func(t *testing.T) { checkWindows(t, folder) })
 }
 

@@ -110,7 +110,7 @@ func TestAReleaseIsInstalled(t *testing.T) {
 	t.Run("first call", func(t *testing.T) { checkFirstCall(t, folder) })
 	t.Run("first connection of a host", func(t *testing.T) { checkFirstConnect(t, folder) })
 	t.Run("image", func(t *testing.T) { checkImage(t, folder, runtime.GOARCH) })
-	t.Run("formula", func(t *testing.T) { checkFormula(t, folder) })
+	t.Run("formula", func(t *testing.T) { checkFormula(t, folder, true) })
 	t.Run("action", func(t *testing.T) { checkAction(t, folder) })
 	t.Run("upgrade", func(t *testing.T) { checkUpgrades(t, folder) })
 }
