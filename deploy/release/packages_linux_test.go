@@ -22,40 +22,57 @@ type packaging struct {
 	left    string // what a removal leaves of a changed configuration
 }
 
-func packagings() []packaging {
+// installed installs a package into a new folder, and returns the installed command.
+func (p packaging) installed(t *testing.T, root, file string) []string {
+	p.prepare(t, root)
+	do(t, root, p.install(root, file)...)
+	checkInstalled(t, root)
+	return []string{filepath.Join(root, "usr/bin/junction")}
+}
+
+// debs returns what dpkg does.
+func debs() packaging {
 	dpkg := func(root string, args ...string) []string {
 		return append([]string{"dpkg", "--root=" + root, "--force-not-root", "--force-bad-path", "--force-script-chrootless", "--force-confold", "--log=/dev/null"}, args...)
 	}
-	rpm := func(root string, args ...string) []string {
-		mount := []string{"unshare", "-m", "sh", "-c", `mount -t proc proc $0/proc && exec "$@"`, root} // scripts of the package find a usual system
-		return append(append(mount, "rpm", "--root", root, "--dbpath", "/rpm"), args...)
-	}
-	return []packaging{
-		{"deb", func(t *testing.T, root string) {
+	return packaging{
+		"deb",
+		func(t *testing.T, root string) {
 			must(t, os.MkdirAll(filepath.Join(root, "var/lib/dpkg/updates"), 0o755))
 			must(t, os.MkdirAll(filepath.Join(root, "var/lib/dpkg/info"), 0o755))
 			must(t, os.WriteFile(filepath.Join(root, "var/lib/dpkg/status"), nil, 0o644))
 		},
-			func(root, file string) []string { return dpkg(root, "-i", file) },
-			func(root string) []string { return dpkg(root, "--remove", "junction-mcp") },
-			"etc/junction/mcp.json"},
-		{"rpm", func(t *testing.T, root string) {
+		func(root, file string) []string { return dpkg(root, "-i", file) },
+		func(root string) []string { return dpkg(root, "--remove", "junction-mcp") },
+		"etc/junction/mcp.json",
+	}
+}
+
+// rpms returns what rpm does. It runs the scripts of a package below the folder.
+func rpms() packaging {
+	rpm := func(root string, args ...string) []string {
+		mount := []string{"unshare", "-m", "sh", "-c", `mount -t proc proc $0/proc && exec "$@"`, root} // systemd-tmpfiles needs it
+		return append(append(mount, "rpm", "--root", root, "--dbpath", "/rpm"), args...)
+	}
+	return packaging{
+		"rpm",
+		func(t *testing.T, root string) {
 			if _, err := exec.LookPath("rpm"); err != nil {
 				t.Skip("rpm is not installed")
 			}
 			if os.Getuid() != 0 {
 				t.Skip("only root can change the root folder, as rpm does")
 			}
-			for _, program := range []string{"/bin/sh", "/usr/bin/systemd-sysusers", "/usr/bin/systemd-tmpfiles"} { // rpm runs scripts below the folder
+			for _, program := range []string{"/bin/sh", "/usr/bin/systemd-sysusers", "/usr/bin/systemd-tmpfiles"} {
 				copyProgram(t, root, program)
 			}
 			must(t, os.Mkdir(filepath.Join(root, "proc"), 0o755))
 			must(t, os.Mkdir(filepath.Join(root, "dev"), 0o755))
 			must(t, os.WriteFile(filepath.Join(root, "dev/null"), nil, 0o666))
 		},
-			func(root, file string) []string { return rpm(root, "-U", "--nodeps", file) },
-			func(root string) []string { return rpm(root, "-e", "junction-mcp") },
-			"etc/junction/mcp.json.rpmsave"},
+		func(root, file string) []string { return rpm(root, "-U", "--nodeps", file) },
+		func(root string) []string { return rpm(root, "-e", "junction-mcp") },
+		"etc/junction/mcp.json.rpmsave",
 	}
 }
 
@@ -76,7 +93,7 @@ func copyProgram(t *testing.T, root, program string) {
 	}
 }
 
-// checkInstalled checks what a package for Linux installs beside the binary: a service that starts
+// checkInstalled checks what a package for Linux installs next to the binary: a service that starts
 // this binary and is not enabled, its user, its folders, and its configuration.
 func checkInstalled(t *testing.T, root string) {
 	t.Helper()
@@ -136,7 +153,7 @@ func earlier(t *testing.T) (folder string) {
 // removes them. The changed configuration and the data of the service stay.
 func checkUpgrades(t *testing.T, folder string) {
 	old := earlier(t)
-	for _, p := range packagings() {
+	for _, p := range []packaging{debs(), rpms()} {
 		t.Run(p.format, func(t *testing.T) {
 			if os.Getuid() != 0 {
 				t.Skip("only root can give files to the user of the service")

@@ -42,11 +42,13 @@ type way struct {
 }
 
 func ways() []way {
-	all := []way{
+	return []way{
 		{"archive", "junction_*_linux_*.tar.xz", func(t *testing.T, folder, file string) []string {
 			do(t, folder, "tar", "-xf", file)
 			return []string{filepath.Join(folder, "junction")}
 		}},
+		{"deb", "*.deb", debs().installed},
+		{"rpm", "*.rpm", rpms().installed},
 		{"npm", "junction-mcp-[0-9]*.tgz", func(t *testing.T, folder, file string) []string {
 			do(t, folder, "npm", "install", "--offline", "--no-audit", "--no-fund", "--cache", filepath.Join(folder, "cache"), file, one(t, filepath.Dir(file), "junction-mcp-linux-*.tgz"))
 			return []string{filepath.Join(folder, "node_modules/.bin/junction-mcp")}
@@ -75,15 +77,6 @@ func ways() []way {
 			return []string{strings.ReplaceAll(manifest.Server.Config.Command, "${__dirname}", folder)}
 		}},
 	}
-	for _, p := range packagings() {
-		all = append(all, way{p.format, "*." + p.format, func(t *testing.T, folder, file string) []string {
-			p.prepare(t, folder)
-			do(t, folder, p.install(folder, file)...)
-			checkInstalled(t, folder)
-			return []string{filepath.Join(folder, "usr/bin/junction")}
-		}})
-	}
-	return all
 }
 
 // TestAReleaseIsInstalled makes a release, installs it in each way from its file, and makes a call
