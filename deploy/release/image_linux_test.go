@@ -18,14 +18,12 @@ import (
 	"github.com/junction-mcp/junction/deploy/internal/product"
 )
 
-// checkImage checks the image of a release for each of its architectures, and calls a tool of the
-// one for this machine, which runs as a container engine runs it.
-func checkImage(t *testing.T, folder string, arches ...string) {
+// checkImages checks the image of a release for each of its architectures, and returns all.
+func checkImages(t *testing.T, folder string, arches ...string) (images []imagetest.Image) {
+	t.Helper()
 	layout, version := unpackImage(t, folder)
 	checkLoadable(t, layout, version)
-	t.Run("push", func(t *testing.T) { checkPush(t, folder, version) })
-	t.Run("import", func(t *testing.T) { checkImport(t, folder, version) })
-	images := imagetest.Read(t, layout, version)
+	images = imagetest.Read(t, layout, version)
 	var found []string
 	for _, i := range images {
 		c := i.Config.Config
@@ -37,10 +35,18 @@ func checkImage(t *testing.T, folder string, arches ...string) {
 	if !slices.Equal(found, arches) {
 		t.Errorf("the image is for %v; it must be for %v", found, arches)
 	}
+	return images
+}
+
+// checkImage checks the image of a release for this machine, pushes and imports it, and calls a tool
+// of it, run as a container engine runs it.
+func checkImage(t *testing.T, folder string) {
+	own := checkImages(t, folder, runtime.GOARCH)[0]
+	t.Run("push", func(t *testing.T) { checkPush(t, folder) })
+	t.Run("import", func(t *testing.T) { checkImport(t, folder) })
 	if os.Getuid() != 0 {
 		t.Skip("only root can change the root folder and the user")
 	}
-	own := images[slices.Index(found, runtime.GOARCH)]
 	root := filepath.Join(t.TempDir(), "root")
 	must(t, os.Mkdir(root, 0o755))
 	own.Unpack(t, root)
@@ -50,17 +56,18 @@ func checkImage(t *testing.T, folder string, arches ...string) {
 }
 
 // checkPush copies the image of all architectures as the workflow publish does, but to a folder.
-func checkPush(t *testing.T, folder, version string) {
+func checkPush(t *testing.T, folder string) {
 	if _, err := exec.LookPath("skopeo"); err != nil {
 		t.Skip("skopeo is not installed")
 	}
+	file, version := imageFile(t, folder)
 	pushed := t.TempDir()
-	do(t, pushed, "skopeo", "--insecure-policy", "copy", "--all", "oci-archive:"+one(t, folder, "junction_*_image.tar")+":"+version, "oci:"+pushed+":"+version)
+	do(t, pushed, "skopeo", "--insecure-policy", "copy", "--all", "oci-archive:"+file+":"+version, "oci:"+pushed+":"+version)
 	imagetest.Read(t, pushed, version)
 }
 
 // checkImport imports the image into containerd, as the nodes of a cluster do, and runs it there.
-func checkImport(t *testing.T, folder, version string) {
+func checkImport(t *testing.T, folder string) {
 	if _, err := exec.LookPath("containerd"); err != nil || os.Getuid() != 0 {
 		t.Skip("containerd is not installed, or this is not root")
 	}
@@ -83,8 +90,9 @@ func checkImport(t *testing.T, folder, version string) {
 		}
 		time.Sleep(50 * time.Millisecond) // another program starts
 	}
+	file, version := imageFile(t, folder)
 	name := product.Image + ":" + version
-	do(t, at, "ctr", "--address", socket, "images", "import", one(t, folder, "junction_*_image.tar"))
+	do(t, at, "ctr", "--address", socket, "images", "import", file)
 	if printed := do(t, at, "ctr", "--address", socket, "run", "--rm", "--read-only", "--snapshotter", "native", name, "junction", "/junction", "version"); !strings.HasPrefix(printed, "junction "+version) {
 		t.Errorf("the container prints %s", printed)
 	}
@@ -93,10 +101,17 @@ func checkImport(t *testing.T, folder, version string) {
 // unpackImage unpacks the image of a release into its layout.
 func unpackImage(t *testing.T, folder string) (layout, version string) {
 	t.Helper()
-	file := one(t, folder, "junction_*_image.tar")
+	file, version := imageFile(t, folder)
 	layout = t.TempDir()
 	do(t, layout, "tar", "-xf", file)
-	return layout, strings.TrimSuffix(strings.TrimPrefix(filepath.Base(file), "junction_"), "_image.tar")
+	return layout, version
+}
+
+// imageFile returns the file with the image of a release, and the version in its name.
+func imageFile(t *testing.T, folder string) (file, version string) {
+	t.Helper()
+	file = one(t, folder, "junction_*_image.tar")
+	return file, strings.TrimSuffix(strings.TrimPrefix(filepath.Base(file), "junction_"), "_image.tar")
 }
 
 // checkLoadable checks what docker load and the import of containerd read: the manifest of the image

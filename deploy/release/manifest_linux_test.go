@@ -13,21 +13,6 @@ import (
 	"github.com/junction-mcp/junction/deploy/internal/product"
 )
 
-// TestManifestsNameTheFilesOfTheRelease makes the manifests of a release with all platforms, whose
-// archives are not real.
-func TestManifestsNameTheFilesOfTheRelease(t *testing.T) {
-	t.Parallel()
-	r := &release{out: t.TempDir(), version: "1.2.3", platforms: platforms()}
-	for _, p := range r.platforms {
-		must(t, r.write(r.archiveName(p), []byte(p.String())))
-		must(t, r.write(r.bundleName(p), []byte(p.String())))
-	}
-	must(t, r.manifests(t.Context()))
-	must(t, r.sums(t.Context()))
-	checkScoop(t, r.out)
-	checkFormula(t, r.out, false)
-}
-
 // checkFormula evaluates the formula for Homebrew for each platform that the release has an archive
 // for. It installs the one for this platform if install is set, without Homebrew.
 func checkFormula(t *testing.T, folder string, install bool) {

@@ -139,12 +139,9 @@ func read(t *testing.T, root, name string) string {
 func earlier(t *testing.T) (folder string) {
 	t.Helper()
 	own := platforms()[slices.IndexFunc(platforms(), func(p platform) bool { return p.os == "linux" && p.arch == runtime.GOARCH })]
-	r := &release{out: t.TempDir(), work: t.TempDir(), texts: map[string][]byte{}, platforms: []platform{own}}
-	must(t, r.readSources(t.Context(), "1600000000"))
+	r := small(t, "1600000000", own)
 	r.version = "0.0.9"
 	r.texts["mcp.json"] = []byte("// of an earlier version\n{\"mcpServers\": {}}\n")
-	must(t, os.Mkdir(filepath.Join(r.work, own.String()), 0o755))
-	must(t, os.WriteFile(filepath.Join(r.work, own.String(), "junction"), []byte("#!/bin/sh\necho junction 0.0.9\n"), 0o755))
 	must(t, r.linuxPackages(t.Context()))
 	return r.out
 }

@@ -4,47 +4,74 @@ import (
 	"archive/tar"
 	"archive/zip"
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"debug/macho"
 	"encoding/binary"
 	"errors"
 	"io"
 	"io/fs"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 )
 
-// checkPlatforms checks the files of a release with all platforms, as far as Linux can.
-func checkPlatforms(t *testing.T, folder string) {
-	t.Run("archives", func(t *testing.T) { checkArchives(t, folder) })
-	t.Run("image", func(t *testing.T) { checkImage(t, folder, "amd64", "arm64") })
-	t.Run("formula", func(t *testing.T) { checkFormula(t, folder, true) })
-	t.Run("windows", func(t *testing.T) { checkWindows(t, folder) })
+// small returns a release after the step that compiles, whose programs are small scripts.
+func small(t *testing.T, epoch string, of ...platform) *release {
+	t.Helper()
+	r := &release{out: t.TempDir(), work: t.TempDir(), platforms: of, binaries: map[string][]byte{}, texts: map[string][]byte{}}
+	must(t, r.readSources(t.Context(), epoch))
+	for _, p := range of {
+		program := []byte("#!/bin/sh\necho junction " + p.String() + "\n")
+		r.binaries[p.String()] = program
+		must(t, os.Mkdir(filepath.Join(r.work, p.String()), 0o755))
+		must(t, os.WriteFile(filepath.Join(r.work, p.String(), p.program()), program, 0o755))
+	}
+	return r
 }
 
-// checkArchives checks what the archive of each platform contains, and that the kernel of macOS runs
-// its program.
-func checkArchives(t *testing.T, folder string) {
-	for _, p := range platforms() {
-		ending, list := ".tar.xz", tarEntries
-		if p.os == "windows" {
-			ending, list = ".zip", zipEntries
+// TestPackagesOfAllPlatformsAreTheSameTwice makes all files of a release but the bills of materials
+// from small programs, twice.
+func TestPackagesOfAllPlatformsAreTheSameTwice(t *testing.T) {
+	t.Parallel()
+	var folders []string
+	for range 2 {
+		r := small(t, "1700000000", platforms()...)
+		for _, step := range []func(context.Context) error{r.archives, r.linuxPackages, r.npmPackages, r.wheels, r.bundles, r.image, r.manifests, r.sums} {
+			must(t, step(t.Context()))
 		}
-		all := list(t, one(t, folder, "junction_*_"+p.String()+ending))
-		var got []string
-		for _, e := range all {
-			got = append(got, e.name+" "+fs.FileMode(e.mode()).String())
-		}
-		if want := p.program() + " -rwxr-xr-x LICENSE -rw-r--r-- README.md -rw-r--r--"; strings.Join(got, " ") != want {
-			t.Errorf("the archive for %s has %q, not %q", p, got, want)
-		}
-		if p.os == "darwin" {
-			if err := checkSignature(all[0].data, p.arch == "arm64"); err != nil {
-				t.Errorf("the program for %s: %v", p, err)
-			}
-		}
+		folders = append(folders, r.out)
 	}
+	first, second := read(t, folders[0], "SHA256SUMS"), read(t, folders[1], "SHA256SUMS")
+	if first != second || strings.Count(first, "\n") < 30 {
+		t.Errorf("two releases of the same programs:\n%s\n%s", first, second)
+	}
+	for _, p := range platforms() {
+		checkArchive(t, folders[0], p)
+	}
+	checkScoop(t, folders[0])
+	checkFormula(t, folders[0], false)
+	checkImages(t, folders[0], "amd64", "arm64")
+}
+
+// checkArchive checks the archive of a platform, and returns its program.
+func checkArchive(t *testing.T, folder string, p platform) (program []byte) {
+	t.Helper()
+	ending, list := ".tar.xz", tarEntries
+	if p.os == "windows" {
+		ending, list = ".zip", zipEntries
+	}
+	all := list(t, one(t, folder, "junction_*_"+p.String()+ending))
+	var got []string
+	for _, e := range all {
+		got = append(got, e.name+" "+fs.FileMode(e.mode()).String())
+	}
+	if want := p.program() + " -rwxr-xr-x LICENSE -rw-r--r-- README.md -rw-r--r--"; strings.Join(got, " ") != want {
+		t.Fatalf("the archive for %s has %q, not %q", p, got, want)
+	}
+	return all[0].data
 }
 
 // tarEntries returns the regular files of a tar archive that xz compressed.

@@ -102,7 +102,7 @@ func TestAReleaseIsInstalled(t *testing.T) {
 	}
 	t.Run("first call", func(t *testing.T) { checkFirstCall(t, folder) })
 	t.Run("first connection of a host", func(t *testing.T) { checkFirstConnect(t, folder) })
-	t.Run("image", func(t *testing.T) { checkImage(t, folder, runtime.GOARCH) })
+	t.Run("image", func(t *testing.T) { checkImage(t, folder) })
 	t.Run("formula", func(t *testing.T) { checkFormula(t, folder, true) })
 	t.Run("action", func(t *testing.T) { checkAction(t, folder) })
 	t.Run("upgrade", func(t *testing.T) { checkUpgrades(t, folder) })
@@ -128,7 +128,17 @@ func TestAReleaseIsTheSameTwice(t *testing.T) {
 		}
 		first = string(sums)
 	}
-	checkPlatforms(t, folder)
+	for _, p := range platforms() {
+		program := checkArchive(t, folder, p)
+		if p.os == "darwin" {
+			if err := checkSignature(program, p.arch == "arm64"); err != nil {
+				t.Errorf("the program for %s: %v", p, err)
+			}
+		}
+	}
+	checkImages(t, folder, "amd64", "arm64")
+	checkFormula(t, folder, true)
+	t.Run("windows", func(t *testing.T) { checkWindows(t, folder) })
 }
 
 // call calls the tool echo of the server that Junction ships with, in a namespace without a network
