@@ -103,7 +103,7 @@ func TestAHostWithoutAFileGetsOneThatGoesAgain(t *testing.T) {
 	path := filepath.Join(home, ".lmstudio", "mcp.json")
 	first := runs(t, "", "connect", "lmstudio", "--yes", "--profile", "work")
 	first.expect(t, cli.ExitOK, "~/junction/mcp.json has no servers yet: junction host import takes those of other hosts\nConnected: ~/.lmstudio/mcp.json\n", "")
-	first.expect(t, cli.ExitOK, "Until you add a server by junction server add, LM Studio gets one to try: everything\n", "")
+	first.expect(t, cli.ExitOK, "Until you run junction server add, LM Studio gets a server to try: everything\n", "")
 	program, args, _ := ownEntry(t, path)
 	if program != self(t)[0] || strings.Join(args, " ") != "up --stdio --config "+filepath.Join(home, "junction", "mcp.json")+" --profile work" {
 		t.Errorf("it starts %s %q", program, args)

@@ -131,7 +131,7 @@ func (c *connecting) run(ctx context.Context) error {
 	}
 	c.Out.Printf("To put its own servers back: junction host disconnect %s\n", back)
 	if own == nil && len(c.there) == 0 && c.url == "" && c.path == config.Own(launch.ConfigOptions(c.Place)) {
-		c.Out.Printf("Until you add a server by junction server add, %s gets one to try: everything\n", c.host.Name)
+		c.Out.Printf("Until you run junction server add, %s gets a server to try: everything\n", c.host.Name)
 	}
 	return nil
 }
