@@ -1,15 +1,12 @@
 package deploy
 
 import (
-	"archive/tar"
 	"bytes"
-	"compress/gzip"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/json"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -26,10 +23,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/junction-mcp/junction/deploy/internal/imagetest"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/streamable"
-	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
-	"oras.land/oras-go/v2/content/oci"
 )
 
 // build builds the image for this machine, and returns its layout.
@@ -45,56 +41,6 @@ func build(t *testing.T) (layout, printed string) {
 		t.Fatal(err)
 	}
 	return layout, string(out)
-}
-
-// read reads a blob of a layout.
-func read[T any](t *testing.T, layout string, d ocispec.Descriptor) (v T, text []byte) {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join(layout, "blobs", "sha256", d.Digest.Encoded()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if strings.HasSuffix(d.MediaType, "json") {
-		if err := json.Unmarshal(text, &v); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return v, text
-}
-
-// unpack unpacks a layer into a folder.
-func unpack(t *testing.T, packed []byte, root string) {
-	t.Helper()
-	z, err := gzip.NewReader(bytes.NewReader(packed))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for r := tar.NewReader(z); ; {
-		h, err := r.Next()
-		if errors.Is(err, io.EOF) {
-			return
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		path := filepath.Join(root, filepath.FromSlash(h.Name))
-		if h.Typeflag == tar.TypeDir {
-			err = os.Mkdir(path, h.FileInfo().Mode())
-		} else {
-			var b []byte
-			if b, err = io.ReadAll(r); err == nil {
-				err = os.WriteFile(path, b, h.FileInfo().Mode())
-			}
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		if os.Getuid() == 0 {
-			if err := os.Chown(path, h.Uid, h.Gid); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
 }
 
 // freePort returns an address that nothing uses.
@@ -114,19 +60,9 @@ func TestImageServes(t *testing.T) {
 	if _, again := build(t); again != first {
 		t.Errorf("the second build differs: %s %s", first, again)
 	}
-	store, err := oci.NewFromFS(t.Context(), os.DirFS(layout))
-	if err != nil {
-		t.Fatal(err)
-	}
-	described, err := store.Resolve(t.Context(), "test")
-	if err != nil {
-		t.Fatal(err)
-	}
-	index, _ := read[ocispec.Index](t, layout, described)
-	manifest, _ := read[ocispec.Manifest](t, layout, index.Manifests[0])
-	config, _ := read[ocispec.Image](t, layout, manifest.Config)
-	if config.Config.User != "65532:65532" || config.Architecture != runtime.GOARCH {
-		t.Errorf("%+v", config)
+	image := imagetest.Read(t, layout, "test")[0]
+	if image.Config.Config.User != "65532:65532" || image.Config.Architecture != runtime.GOARCH {
+		t.Errorf("%+v", image.Config)
 	}
 	if os.Getuid() != 0 {
 		t.Skip("only root can change the root folder and the user")
@@ -135,8 +71,7 @@ func TestImageServes(t *testing.T) {
 	if err := os.Mkdir(root, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	_, layer := read[struct{}](t, layout, manifest.Layers[0])
-	unpack(t, layer, root)
+	image.Unpack(t, root)
 	configured := func(store string) []byte {
 		return []byte(`{"mcpServers":{"everything":{"command":"/junction","args":["serve","everything"]},"memory":{"command":"/junction","args":["serve","memory"]}},"junction":{"stateKeys":["0123456789abcdef0123456789abcdef"],"peers":["http://127.0.0.1:1"],"audit":{"folder":"/var/lib/junction/audit"},"limits":{"rate":"30/m"},"state":{"url":"sqlite:` + store + `"}}}`)
 	}
@@ -158,21 +93,8 @@ func TestImageServes(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	at, admin := freePort(t), freePort(t)
-	if err := os.Mkdir(filepath.Join(root, "proc"), 0o555); err != nil { // as container engines do
-		t.Fatal(err)
-	}
-	mounts := "mount --bind $0 $0 && mount -o remount,bind,ro $0 && mount -t proc proc $0/proc"
-	for volume := range config.Config.Volumes {
-		if volume == "/var/lib/junction" {
-			mounts += " && mount --bind " + state + " $0" + volume
-		} else {
-			mounts += " && mount -t tmpfs -o uid=65532,gid=65532,mode=700 tmpfs $0" + volume
-		}
-	}
-	args := append(append([]string{}, config.Config.Entrypoint...), "up", "--config", "/etc/junction/mcp.json", "--http", at, "--admin", admin, "--auth", "keys", "--tls-cert", "/etc/junction/tls.crt", "--tls-key", "/etc/junction/tls.key")
-	cmd := exec.CommandContext(t.Context(), "unshare", append([]string{"-m", "sh", "-c", mounts + ` && exec chroot --userspec=65532:65532 $0 "$@"`, root}, args...)...)
-	cmd.Env = append(config.Config.Env[1:], "PATH=/usr/sbin:/usr/bin:/sbin:/bin")
-	cmd.Cancel, cmd.WaitDelay = func() error { return cmd.Process.Signal(syscall.SIGTERM) }, 20*time.Second
+	cmd := image.Command(t.Context(), t, root, map[string]string{"/var/lib/junction": state},
+		"up", "--config", "/etc/junction/mcp.json", "--http", at, "--admin", admin, "--auth", "keys", "--tls-cert", "/etc/junction/tls.crt", "--tls-key", "/etc/junction/tls.key")
 	var printed bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &printed, &printed
 	if err := cmd.Start(); err != nil {

@@ -159,7 +159,7 @@ func TestTheActionRunsCasesAndChecksTheServer(t *testing.T) {
 	a := theAction(t)
 	var said strings.Builder
 	for _, s := range a.Runs.Steps {
-		if s.Run == "" || strings.HasPrefix(s.Run, "go install ") {
+		if s.Name == "Install Junction" { // deploy/release tests it with the files of a release
 			continue
 		}
 		command := exec.Command(bash, "-e", "-o", "pipefail", "-c", s.Run)

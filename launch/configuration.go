@@ -44,7 +44,8 @@ type Configuration struct {
 
 // Read reads the files of [Launcher.Config], or else those that [config.Find] finds. The error
 // names unreadable files; the Configuration then has the servers of the other files. If no file
-// defines a server, the entries are servers of [Launcher.Ships].
+// defines a server, the entries are servers of [Launcher.Ships]: those to try, and only the one that
+// reads no files if [Launcher.Config] names Junction's own file, because hosts start it in any folder.
 func (l *Launcher) Read() (Configuration, error) {
 	o := ConfigOptions(l.Place)
 	if o.Secret = l.Secret; l.absent() == "" {
@@ -67,12 +68,17 @@ func (l *Launcher) Read() (Configuration, error) {
 			return s.Of(d.Name).Sandbox, nil
 		}})
 	}
-	if len(l.Config) > 0 {
+	try := []string{"everything", "filesystem"}
+	switch {
+	case len(l.Config) == 0:
+		c.Entries = l.withoutConnected(c.Entries)
+	case slices.Equal(l.ConfigFiles(o), []string{config.Own(o)}):
+		try = try[:1]
+	default:
 		return c, err
 	}
-	c.Entries = l.withoutConnected(c.Entries)
 	if len(c.Entries) == 0 && len(set.Problems()) == 0 && err == nil {
-		for _, name := range []string{"everything", "filesystem"} {
+		for _, name := range try {
 			if slices.Contains(l.Ships.Names, name) {
 				c.Entries = append(c.Entries, Entry{Name: name})
 			}

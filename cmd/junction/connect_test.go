@@ -101,13 +101,19 @@ func TestAHostWithoutAFileGetsOneThatGoesAgain(t *testing.T) {
 	clitest.Alone(t)
 	home, _ := clitest.PlaceOf(t).Getwd()
 	path := filepath.Join(home, ".lmstudio", "mcp.json")
-	runs(t, "", "connect", "lmstudio", "--yes", "--profile", "work").expect(t, cli.ExitOK, "~/junction/mcp.json has no servers yet: junction host import takes those of other hosts\nConnected: ~/.lmstudio/mcp.json\n", "")
+	first := runs(t, "", "connect", "lmstudio", "--yes", "--profile", "work")
+	first.expect(t, cli.ExitOK, "~/junction/mcp.json has no servers yet: junction host import takes those of other hosts\nConnected: ~/.lmstudio/mcp.json\n", "")
+	first.expect(t, cli.ExitOK, "Until you run junction server add, LM Studio gets a server to try: everything\n", "")
 	program, args, _ := ownEntry(t, path)
 	if program != self(t)[0] || strings.Join(args, " ") != "up --stdio --config "+filepath.Join(home, "junction", "mcp.json")+" --profile work" {
 		t.Errorf("it starts %s %q", program, args)
 	}
 	if now := readTap(t, args[3]); now != "{\"mcpServers\": {}}\n" {
 		t.Errorf("junction's file is %s", now)
+	}
+	runs(t, "", "list", "--config", args[3]).expect(t, cli.ExitOK, "everything  (ships with junction", "")
+	if got := runs(t, "", "list", "--config", args[3]); strings.Contains(got.stdout, "filesystem") { // a host starts it in a folder of its own
+		t.Errorf("it lists %s", got.stdout)
 	}
 	runs(t, "", "disconnect", "lmstudio").expect(t, cli.ExitOK, "~/.lmstudio/mcp.json is removed: there was none before.\n", "")
 	if _, err := os.Stat(clitest.In(t, path)); err == nil {

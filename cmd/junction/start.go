@@ -64,8 +64,9 @@ func startText(p place.Place, entries []launch.Entry, fault string, running []cl
 	if own {
 		next = append(next, []string{"junction call everything add a=1 b=2", "call a tool"}, []string{"junction server add npm:PACKAGE", "add a server"})
 	} else {
-		next = append(next, []string{"junction chat", "talk to a model that uses them"}, []string{"junction host connect cursor", "use them in Cursor or another host"})
+		next = append(next, []string{"junction chat", "talk to a model that uses them"})
 	}
+	next = append(next, []string{"junction host connect cursor", "use them in Cursor or another host"})
 	switch {
 	case fault != "":
 		next = append([][]string{{"junction doctor", "find what is broken, and how to fix it"}}, next...)

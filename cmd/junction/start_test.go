@@ -30,7 +30,7 @@ func TestTheFirstScreenFits(t *testing.T) {
 		running []cli.Instance
 		shows   []string
 	}{
-		{own, "", nil, []string{"1 server\n  junction itself, to try: everything\n", "Running\n  no junction up\n", "  junction server add npm:PACKAGE ", "  junction up "}},
+		{own, "", nil, []string{"1 server\n  junction itself, to try: everything\n", "Running\n  no junction up\n", "  junction server add npm:PACKAGE ", "  junction host connect cursor ", "  junction up "}},
 		{many[:1], "", running[:1], []string{"1 server\n  /configurations/0.json: 服务器-0\n", "  junction up at http://127.0.0.1:7717/mcp (process 0): many", "  junction chat ", "  junction traffic "}},
 		{many, strings.Repeat("a fault ", 40), running, []string{"40 servers\n", "  and 2 more\n  ! a fault", "  and 3 more\n", "  junction doctor "}},
 		{own, "a fault", nil, []string{"  ! a fault\n", "  junction doctor "}},

@@ -30,6 +30,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/deploy/internal/compile"
+	"github.com/junction-mcp/junction/deploy/internal/product"
 	"github.com/opencontainers/go-digest"
 	"github.com/opencontainers/image-spec/specs-go"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -160,7 +161,7 @@ func push(ctx context.Context, store content.Pusher, binary, arch string) (i ima
 			ExposedPorts: map[string]struct{}{"7717/tcp": {}, "9464/tcp": {}},
 			Volumes:      map[string]struct{}{"/" + stateFolder: {}, "/" + cacheFolder: {}},
 			StopSignal:   "SIGTERM",
-			Labels:       map[string]string{"org.opencontainers.image.title": "Junction", "org.opencontainers.image.licenses": "Apache-2.0", "io.modelcontextprotocol.server.name": "io.github.junction-mcp/junction"},
+			Labels:       map[string]string{"org.opencontainers.image.title": "Junction", "org.opencontainers.image.licenses": product.License, "io.modelcontextprotocol.server.name": product.Server},
 		},
 		RootFS:  ocispec.RootFS{Type: "layers", DiffIDs: []digest.Digest{digest.FromBytes(plain)}},
 		History: []ocispec.History{{Created: &began, CreatedBy: "deploy/image"}},

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"encoding/json"
+
+	"github.com/junction-mcp/junction/deploy/internal/product"
 )
 
 // bundles writes a bundle for desktop hosts (.mcpb) for each platform.
@@ -10,9 +12,9 @@ func (r *release) bundles(context.Context) error {
 	for _, p := range r.platforms {
 		program := "server/" + p.program()
 		text, err := json.MarshalIndent(map[string]any{
-			"manifest_version": "0.3", "name": "junction", "display_name": "Junction", "version": r.version, "description": summary,
-			"author": map[string]string{"name": author, "url": homepage}, "homepage": homepage, "license": license,
-			"repository": map[string]string{"type": "git", "url": homepage},
+			"manifest_version": "0.3", "name": "junction", "display_name": "Junction", "version": r.version, "description": product.Summary,
+			"author": map[string]string{"name": product.Author, "url": product.Homepage}, "homepage": product.Homepage, "license": product.License,
+			"repository": map[string]string{"type": "git", "url": product.Homepage},
 			"server": map[string]any{
 				"type": "binary", "entry_point": program,
 				"mcp_config": map[string]any{"command": "${__dirname}/" + program, "args": []string{"up", "--stdio"}, "env": map[string]string{}},

@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/junction-mcp/junction/deploy/internal/product"
 )
 
 // image writes the container image for all architectures of Linux.
@@ -20,7 +22,7 @@ func (r *release) image(ctx context.Context) error {
 	}
 	file := filepath.Join(r.work, "image.tar")
 	_, err := output(ctx, filepath.Join(r.root, "deploy"), "go", "run", "./image",
-		"-out", file, "-name", imageName, "-tag", r.version, "-arch", strings.Join(arches, ","), "-binaries", r.work)
+		"-out", file, "-name", product.Image, "-tag", r.version, "-arch", strings.Join(arches, ","), "-binaries", r.work)
 	if err != nil {
 		return err
 	}

@@ -3,17 +3,31 @@ package main
 import (
 	"bytes"
 	"context"
+	"embed"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 
 	"github.com/goreleaser/nfpm/v2"
 	_ "github.com/goreleaser/nfpm/v2/deb" // registers the format
 	"github.com/goreleaser/nfpm/v2/files"
 	_ "github.com/goreleaser/nfpm/v2/rpm"
+	"github.com/junction-mcp/junction/deploy/internal/product"
 )
+
+//go:embed linux
+var linuxScripts embed.FS
+
+// serviceFiles are the files of deploy/systemd that a package contains.
+var serviceFiles = []struct{ source, file string }{
+	{"junction.service", "/usr/lib/systemd/system/junction.service"},
+	{"junction.sysusers", "/usr/lib/sysusers.d/junction.conf"},
+	{"junction.tmpfiles", "/usr/lib/tmpfiles.d/junction.conf"},
+	{"mcp.json", "/etc/junction/mcp.json"},
+}
 
 // completions are the files by which shells complete the command.
 var completions = []struct{ shell, file string }{
@@ -23,23 +37,30 @@ var completions = []struct{ shell, file string }{
 }
 
 // linuxPackages writes a Debian and an RPM package for each platform with Linux. The packages
-// contain the service for systemd, which is not started.
+// contain the service for systemd, which is not started, with its user, folders and configuration.
+// An upgrade keeps the configuration, and a removal keeps the data of the service.
 func (r *release) linuxPackages(ctx context.Context) error {
 	var contents files.Contents
-	add := func(to string, data []byte, mode os.FileMode) error {
+	add := func(to string, data []byte, kind string) error {
 		from := filepath.Join(r.work, "linux", to)
 		if err := os.MkdirAll(filepath.Dir(from), 0o755); err != nil {
 			return err
 		}
-		contents = append(contents, &files.Content{Source: from, Destination: to, FileInfo: &files.ContentFileInfo{Mode: mode, MTime: r.when}})
+		contents = append(contents, &files.Content{Source: from, Destination: to, Type: kind, FileInfo: &files.ContentFileInfo{Mode: 0o644, MTime: r.when}})
 		return os.WriteFile(from, data, 0o644)
 	}
-	// The file of the sources is for a binary that an administrator put into /usr/local.
-	service := bytes.ReplaceAll(r.texts["junction.service"], []byte("/usr/local/bin/junction"), []byte("/usr/bin/junction"))
-	if err := add("/usr/lib/systemd/system/junction.service", service, 0o644); err != nil {
-		return err
+	for _, f := range serviceFiles {
+		// The service of the sources is for a binary that an administrator put into /usr/local.
+		text := bytes.ReplaceAll(r.texts[f.source], []byte("/usr/local/bin/junction"), []byte("/usr/bin/junction"))
+		kind := files.TypeFile
+		if strings.HasPrefix(f.file, "/etc/") {
+			kind = files.TypeConfigNoReplace
+		}
+		if err := add(f.file, text, kind); err != nil {
+			return err
+		}
 	}
-	if err := add("/usr/share/doc/junction/copyright", r.texts["LICENSE"], 0o644); err != nil {
+	if err := add("/usr/share/doc/junction/copyright", r.texts["LICENSE"], files.TypeFile); err != nil {
 		return err
 	}
 	for _, c := range completions {
@@ -47,10 +68,14 @@ func (r *release) linuxPackages(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := add(c.file, text, 0o644); err != nil {
+		if err := add(c.file, text, files.TypeFile); err != nil {
 			return err
 		}
 	}
+	if err := os.CopyFS(filepath.Join(r.work, "scripts"), linuxScripts); err != nil {
+		return err
+	}
+	script := func(name string) string { return filepath.Join(r.work, "scripts", "linux", name) }
 	for _, p := range r.platforms {
 		if p.os != "linux" {
 			continue
@@ -63,12 +88,13 @@ func (r *release) linuxPackages(ctx context.Context) error {
 			}
 			info := nfpm.WithDefaults(&nfpm.Info{
 				Name: "junction-mcp", Arch: p.arch, Platform: "linux", Version: r.version, Release: "1", MTime: r.when,
-				Section: "net", Priority: "optional", Maintainer: author + " <junction-mcp@users.noreply.github.com>",
-				Description: summary, Homepage: homepage, License: license,
+				Section: "net", Priority: "optional", Maintainer: product.Author + " <junction-mcp@users.noreply.github.com>",
+				Description: product.Summary, Homepage: product.Homepage, License: product.License,
 				Overridables: nfpm.Overridables{
 					Contents: append(files.Contents{binary}, contents...),
-					Deb:      nfpm.Deb{Compression: "xz"},
-					RPM:      nfpm.RPM{Compression: "zstd", BuildHost: "localhost", Summary: summary},
+					Scripts:  nfpm.Scripts{PostInstall: script("postinstall.sh"), PreRemove: script("preremove.sh"), PostRemove: script("postremove.sh")},
+					Deb:      nfpm.Deb{Compression: "zstd:best"},
+					RPM:      nfpm.RPM{Compression: "zstd:best", BuildHost: "localhost", Summary: product.Summary},
 				},
 			})
 			var b bytes.Buffer

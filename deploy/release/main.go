@@ -27,16 +27,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/deploy/internal/compile"
-)
-
-// Facts that several kinds of packages contain.
-const (
-	summary    = "Gateway, host, inspector and installer for the Model Context Protocol"
-	homepage   = "https://github.com/junction-mcp/junction"
-	license    = "Apache-2.0"
-	serverName = "io.github.junction-mcp/junction" // in the registry of the Model Context Protocol
-	imageName  = "ghcr.io/junction-mcp/junction"
-	author     = "The Junction authors"
+	"github.com/junction-mcp/junction/deploy/internal/product"
 )
 
 // A platform is an operating system and an architecture, with the names that the kinds of packages
@@ -161,7 +152,11 @@ func (r *release) readSources(ctx context.Context, epoch string) error {
 	}
 	r.root = root
 	const app = "cmd/junction/internal/cli/app.go"
-	for _, name := range []string{app, "README.md", "LICENSE", "deploy/systemd/junction.service"} {
+	names := []string{app, "README.md", "LICENSE"}
+	for _, f := range serviceFiles {
+		names = append(names, "deploy/systemd/"+f.source)
+	}
+	for _, name := range names {
 		text, err := os.ReadFile(filepath.Join(r.root, name))
 		if err != nil {
 			return err
@@ -240,7 +235,7 @@ func (r *release) sumOf(name string) string {
 
 // url returns the address of a file of the release.
 func (r *release) url(name string) string {
-	return homepage + "/releases/download/v" + r.version + "/" + name
+	return product.Homepage + "/releases/download/v" + r.version + "/" + name
 }
 
 // output returns the trimmed output of a command.

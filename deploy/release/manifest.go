@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"text/template"
+
+	"github.com/junction-mcp/junction/deploy/internal/product"
 )
 
 //go:embed junction.rb.tmpl
@@ -45,7 +47,7 @@ func (r *release) homebrew() error {
 	}
 	var b bytes.Buffer
 	err = t.Execute(&b, map[string]any{
-		"Summary": summary, "Homepage": homepage, "License": license, "Version": r.version,
+		"Summary": product.Summary, "Homepage": product.Homepage, "License": product.License, "Version": r.version,
 		"MacOS": r.downloads("darwin"), "Linux": r.downloads("linux"),
 	})
 	if err != nil {
@@ -59,10 +61,10 @@ func (r *release) scoop() error {
 	current, next := map[string]any{}, map[string]any{}
 	for _, d := range r.downloads("windows") {
 		current[names[d.Arch]] = map[string]string{"url": d.URL, "hash": d.Sum}
-		next[names[d.Arch]] = map[string]string{"url": fmt.Sprintf("%s/releases/download/v$version/junction_$version_windows_%s.zip", homepage, d.Arch)}
+		next[names[d.Arch]] = map[string]string{"url": fmt.Sprintf("%s/releases/download/v$version/junction_$version_windows_%s.zip", product.Homepage, d.Arch)}
 	}
 	return r.writeJSON("junction.json", map[string]any{
-		"version": r.version, "description": summary, "homepage": homepage, "license": license, "bin": "junction.exe",
+		"version": r.version, "description": product.Summary, "homepage": product.Homepage, "license": product.License, "bin": "junction.exe",
 		"architecture": current, "checkver": "github",
 		"autoupdate": map[string]any{"architecture": next, "hash": map[string]string{"url": "$baseurl/SHA256SUMS"}},
 	})
@@ -80,7 +82,7 @@ func (r *release) serverJSON() error {
 		{"registryType": "pypi", "identifier": "junction-mcp", "version": r.version, "runtimeHint": "uvx", "packageArguments": arguments, "transport": stdio},
 	}
 	if len(r.downloads("linux")) > 0 {
-		packages = append(packages, map[string]any{"registryType": "oci", "identifier": imageName + ":" + r.version, "packageArguments": arguments, "transport": stdio})
+		packages = append(packages, map[string]any{"registryType": "oci", "identifier": product.Image + ":" + r.version, "packageArguments": arguments, "transport": stdio})
 	}
 	for _, p := range r.platforms {
 		name := r.bundleName(p)
@@ -88,8 +90,8 @@ func (r *release) serverJSON() error {
 	}
 	return r.writeJSON("server.json", map[string]any{
 		"$schema": "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json",
-		"name":    serverName, "title": "Junction", "description": summary, "version": r.version, "websiteUrl": homepage,
-		"repository": map[string]string{"url": homepage, "source": "github"},
+		"name":    product.Server, "title": "Junction", "description": product.Summary, "version": r.version, "websiteUrl": product.Homepage,
+		"repository": map[string]string{"url": product.Homepage, "source": "github"},
 		"packages":   packages,
 	})
 }

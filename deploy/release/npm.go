@@ -5,6 +5,8 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
+
+	"github.com/junction-mcp/junction/deploy/internal/product"
 )
 
 //go:embed npm/junction.js
@@ -27,7 +29,7 @@ func (r *release) npmPackages(context.Context) error {
 		}
 	}
 	return r.npmPackage("junction-mcp", map[string]any{
-		"name": "junction-mcp", "version": r.version, "description": summary, "mcpName": serverName,
+		"name": "junction-mcp", "version": r.version, "description": product.Summary, "mcpName": product.Server,
 		"keywords":             []string{"mcp", "model-context-protocol", "gateway"},
 		"bin":                  map[string]string{"junction": "bin/junction.js", "junction-mcp": "bin/junction.js"},
 		"files":                []string{"bin"},
@@ -38,9 +40,9 @@ func (r *release) npmPackages(context.Context) error {
 
 // npmPackage writes a package with its files.
 func (r *release) npmPackage(name string, description map[string]any, contents ...entry) error {
-	description["license"] = license
-	description["homepage"] = homepage
-	description["repository"] = map[string]string{"type": "git", "url": "git+" + homepage + ".git"}
+	description["license"] = product.License
+	description["homepage"] = product.Homepage
+	description["repository"] = map[string]string{"type": "git", "url": "git+" + product.Homepage + ".git"}
 	text, err := json.MarshalIndent(description, "", "  ")
 	if err != nil {
 		return err

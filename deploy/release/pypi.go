@@ -8,6 +8,8 @@ import (
 	"encoding/base64"
 	"fmt"
 	"strings"
+
+	"github.com/junction-mcp/junction/deploy/internal/product"
 )
 
 //go:embed pypi/__main__.py
@@ -25,7 +27,7 @@ func (r *release) wheels(context.Context) error {
 		}
 		metadata := fmt.Sprintf("Metadata-Version: 2.4\nName: junction-mcp\nVersion: %s\nSummary: %s\nLicense-Expression: %s\nLicense-File: LICENSE\n"+
 			"Project-URL: Homepage, %s\nRequires-Python: >=3.9\nDescription-Content-Type: text/markdown\n\n<!-- mcp-name: %s -->\n\n%s",
-			r.version, summary, license, homepage, serverName, r.texts["README.md"])
+			r.version, product.Summary, product.License, product.Homepage, product.Server, r.texts["README.md"])
 		entries := []entry{
 			{"junction_mcp/__init__.py", nil, false},
 			{"junction_mcp/__main__.py", pythonProgram, false},

@@ -47,22 +47,8 @@ func ways() []way {
 			do(t, folder, "tar", "-xf", file)
 			return []string{filepath.Join(folder, "junction")}
 		}},
-		{"deb", "*.deb", func(t *testing.T, folder, file string) []string {
-			must(t, os.MkdirAll(filepath.Join(folder, "var/lib/dpkg/updates"), 0o755))
-			must(t, os.MkdirAll(filepath.Join(folder, "var/lib/dpkg/info"), 0o755))
-			must(t, os.WriteFile(filepath.Join(folder, "var/lib/dpkg/status"), nil, 0o644))
-			do(t, folder, "dpkg", "--root="+folder, "--force-not-root", "--force-bad-path", "--log=/dev/null", "-i", file)
-			checkService(t, folder)
-			return []string{filepath.Join(folder, "usr/bin/junction")}
-		}},
-		{"rpm", "*.rpm", func(t *testing.T, folder, file string) []string {
-			if _, err := exec.LookPath("rpm"); err != nil {
-				t.Skip("rpm is not installed")
-			}
-			do(t, folder, "rpm", "--root", folder, "--dbpath", "/rpm", "-i", "--nodeps", file)
-			checkService(t, folder)
-			return []string{filepath.Join(folder, "usr/bin/junction")}
-		}},
+		{"deb", "*.deb", debs().installed},
+		{"rpm", "*.rpm", rpms().installed},
 		{"npm", "junction-mcp-[0-9]*.tgz", func(t *testing.T, folder, file string) []string {
 			do(t, folder, "npm", "install", "--offline", "--no-audit", "--no-fund", "--cache", filepath.Join(folder, "cache"), file, one(t, filepath.Dir(file), "junction-mcp-linux-*.tgz"))
 			return []string{filepath.Join(folder, "node_modules/.bin/junction-mcp")}
@@ -93,28 +79,6 @@ func ways() []way {
 	}
 }
 
-// checkService checks that the service for systemd starts programs that the package installs.
-func checkService(t *testing.T, folder string) {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join(folder, "usr/lib/systemd/system/junction.service"))
-	must(t, err)
-	found := 0
-	for line := range strings.Lines(string(text)) {
-		name, value, _ := strings.Cut(strings.TrimSpace(line), "=")
-		if !strings.HasPrefix(name, "Exec") {
-			continue
-		}
-		found++
-		program, _, _ := strings.Cut(value, " ")
-		if _, err := os.Stat(filepath.Join(folder, program)); err != nil {
-			t.Errorf("%s of the service starts a program that the package does not install: %v", name, err)
-		}
-	}
-	if found == 0 {
-		t.Error("the service starts nothing")
-	}
-}
-
 // TestAReleaseIsInstalled makes a release, installs it in each way from its file, and makes a call
 // with it on a machine without a network.
 func TestAReleaseIsInstalled(t *testing.T) {
@@ -136,16 +100,23 @@ func TestAReleaseIsInstalled(t *testing.T) {
 			}
 		})
 	}
+	t.Run("first call", func(t *testing.T) { checkFirstCall(t, folder) })
+	t.Run("first connection of a host", func(t *testing.T) { checkFirstConnect(t, folder) })
+	t.Run("image", func(t *testing.T) { checkImage(t, folder) })
+	t.Run("formula", func(t *testing.T) { checkFormula(t, folder, true) })
+	t.Run("action", func(t *testing.T) { checkAction(t, folder) })
+	t.Run("upgrade", func(t *testing.T) { checkUpgrades(t, folder) })
 }
 
-// TestAReleaseIsTheSameTwice needs minutes, so only the nightly run has it.
+// TestAReleaseIsTheSameTwice makes a release for all platforms twice, and checks the files that this
+// platform cannot install. It needs minutes, so only the nightly run has it.
 func TestAReleaseIsTheSameTwice(t *testing.T) {
 	if os.Getenv("JUNCTION_INTEGRATION_MATRIX") == "" {
 		t.Skip("JUNCTION_INTEGRATION_MATRIX is not set")
 	}
-	var first string
+	var first, folder string
 	for range 2 {
-		folder := filepath.Join(t.TempDir(), "files")
+		folder = filepath.Join(t.TempDir(), "files")
 		must(t, run(t.Context(), folder, "", "", "1700000000"))
 		sums, err := os.ReadFile(filepath.Join(folder, "SHA256SUMS"))
 		must(t, err)
@@ -157,20 +128,41 @@ func TestAReleaseIsTheSameTwice(t *testing.T) {
 		}
 		first = string(sums)
 	}
+	for _, p := range platforms() {
+		program := checkArchive(t, folder, p)
+		if p.os == "darwin" {
+			if err := checkSignature(program, p.arch == "arm64"); err != nil {
+				t.Errorf("the program for %s: %v", p, err)
+			}
+		}
+	}
+	checkImages(t, folder, "amd64", "arm64")
+	checkFormula(t, folder, true)
+	t.Run("windows", func(t *testing.T) { checkWindows(t, folder) })
 }
 
-// call calls the tool echo of the server that Junction ships with, in a namespace without a network where the system has them.
+// call calls the tool echo of the server that Junction ships with, in a namespace without a network
+// where the system has them, and with an empty home folder.
 func call(t *testing.T, args []string) string {
 	t.Helper()
-	home, began := t.TempDir(), time.Now()
-	args = append(args, "up", "--stdio")
-	if alone := []string{"unshare", "--map-root-user", "--net", "--"}; exec.CommandContext(t.Context(), alone[0], append(alone[1:], "true")...).Run() == nil {
+	return callWith(t, append(args, "up", "--stdio"), []string{"HOME=" + t.TempDir()})
+}
+
+// callWith is call with a whole command line and its variables.
+func callWith(t *testing.T, args, env []string) string {
+	t.Helper()
+	alone := []string{"unshare", "--map-root-user", "--net", "--"}
+	if os.Getuid() == 0 { // the users of an image must be there
+		alone = []string{"unshare", "--net", "--"}
+	}
+	if exec.CommandContext(t.Context(), alone[0], append(alone[1:], "true")...).Run() == nil {
 		args = append(alone, args...)
 	} else {
 		t.Log("with the network of this machine: it allows no namespaces")
 	}
+	began := time.Now()
 	program := command.New(args[0], args[1:]...)
-	program.Env, program.Dir = []string{"HOME=" + home}, home
+	program.Env, program.Dir = env, t.TempDir()
 	c, err := mcp.Dial(t.Context(), program)
 	must(t, err)
 	defer c.Close()
@@ -191,14 +183,16 @@ func one(t *testing.T, folder, pattern string) string {
 	return found[0]
 }
 
-// do runs a command in a folder.
-func do(t *testing.T, folder string, args ...string) {
+// do runs a command in a folder, and returns what it prints.
+func do(t *testing.T, folder string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
 	cmd.Dir = folder
-	if out, err := cmd.CombinedOutput(); err != nil {
+	out, err := cmd.CombinedOutput()
+	if err != nil {
 		t.Fatalf("%s: %v\n%s", strings.Join(args, " "), err, bytes.TrimSpace(out))
 	}
+	return string(out)
 }
 
 // unzip extracts a zip file, as hosts extract bundles.

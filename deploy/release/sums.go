@@ -14,6 +14,7 @@ import (
 
 	"aead.dev/minisign"
 	"github.com/CycloneDX/cyclonedx-go"
+	"github.com/junction-mcp/junction/deploy/internal/product"
 )
 
 // materials writes, for each platform, the modules that the binary contains, as CycloneDX.
@@ -28,7 +29,7 @@ func (r *release) materials(context.Context) error {
 			Timestamp: r.when.Format(time.RFC3339),
 			Component: &cyclonedx.Component{
 				BOMRef: "junction", Type: cyclonedx.ComponentTypeApplication, Name: "junction", Version: r.version, PackageURL: purl(info.Main.Path, "v"+r.version),
-				Licenses: &cyclonedx.Licenses{{License: &cyclonedx.License{ID: license}}},
+				Licenses: &cyclonedx.Licenses{{License: &cyclonedx.License{ID: product.License}}},
 				Hashes:   &[]cyclonedx.Hash{{Algorithm: cyclonedx.HashAlgoSHA256, Value: sum(r.binaries[p.String()])}},
 			},
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/cmd/junction/internal/up"
+	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/hostconfig"
 	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/plaintext"
@@ -129,6 +130,9 @@ func (c *connecting) run(ctx context.Context) error {
 		back = "--file " + strings.Join(c.files, " --file ")
 	}
 	c.Out.Printf("To put its own servers back: junction host disconnect %s\n", back)
+	if own == nil && len(c.there) == 0 && c.url == "" && c.path == config.Own(launch.ConfigOptions(c.Place)) {
+		c.Out.Printf("Until you run junction server add, %s gets a server to try: everything\n", c.host.Name)
+	}
 	return nil
 }
 
