@@ -7,13 +7,17 @@ import (
 	"log"
 	"os"
 	"strings"
+	"sync"
 
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/stdio"
 )
 
-// notes are files in a folder; an os.Root opens no file outside of it.
-type notes struct{ folder *os.Root }
+// notes are files in a folder.
+type notes struct {
+	mu     sync.Mutex // calls run at the same time
+	folder *os.Root   // opens no file outside of it
+}
 
 type note struct {
 	Name string `json:"name" doc:"a short name" pattern:"^[a-z0-9-]{1,40}$" example:"buy-milk"`
@@ -32,11 +36,15 @@ type chosen struct {
 	Name string `json:"name" doc:"a name from find_notes"`
 }
 
-func (n notes) add(_ context.Context, in note) (note, error) {
+func (n *notes) add(_ context.Context, in note) (note, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
 	return in, n.folder.WriteFile(in.Name, []byte(in.Text), 0o600)
 }
 
-func (n notes) find(_ context.Context, in query) (out found, err error) {
+func (n *notes) find(_ context.Context, in query) (out found, err error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
 	entries, err := fs.ReadDir(n.folder.FS(), ".")
 	for _, entry := range entries {
 		text, err := n.folder.ReadFile(entry.Name())
@@ -50,7 +58,9 @@ func (n notes) find(_ context.Context, in query) (out found, err error) {
 	return out, err
 }
 
-func (n notes) remove(_ context.Context, in chosen) (struct{}, error) {
+func (n *notes) remove(_ context.Context, in chosen) (struct{}, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
 	if err := n.folder.Remove(in.Name); err != nil {
 		return struct{}{}, fmt.Errorf("there is no note %q; find_notes lists the names", in.Name)
 	}
@@ -58,7 +68,7 @@ func (n notes) remove(_ context.Context, in chosen) (struct{}, error) {
 }
 
 // all returns all notes as one text.
-func (n notes) all(ctx context.Context, uri string, _ map[string]string) (*mcp.ReadResourceResult, error) {
+func (n *notes) all(ctx context.Context, uri string, _ map[string]string) (*mcp.ReadResourceResult, error) {
 	out, err := n.find(ctx, query{})
 	text := ""
 	for _, note := range out.Notes {
@@ -72,7 +82,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	n, s := notes{folder}, mcp.NewServer("notes", "0.1.0")
+	n, s := &notes{folder: folder}, mcp.NewServer("notes", "0.1.0")
 	reads := &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)}
 	mcp.AddToolWith(s, mcp.Tool{Name: "add_note", Description: "Write a note, in place of one with the same name."}, n.add)
 	mcp.AddToolWith(s, mcp.Tool{Name: "find_notes", Description: "List the notes, with their texts.", Annotations: reads}, n.find)
