@@ -83,8 +83,8 @@ func (a *Adder) Upgrade(ctx context.Context, d *config.Definition, named bool, o
 	if before != nil && before.Package != nil && before.Package.Version == w.locked.Version && before.Package.Integrity == w.locked.Integrity {
 		return Upgraded{Newest, w.locked.Version}, nil
 	}
-	// A program of the user has no version, and its bytes may change.
-	if before != nil && before.Package != nil && before.Package.Version == w.locked.Version && w.locked.Type != install.Folder {
+	// A package in its own folder is the user's own, so its bytes may change.
+	if before != nil && before.Package != nil && before.Package.Version == w.locked.Version && !runner.Of(w.locked.Type).InPlace {
 		return u, fmt.Errorf("server %q: %s %s %w: %s was locked, and its registry now has %s; nothing was changed", d.Name, p.Name, w.locked.Version, install.ErrIntegrity, before.Package.Integrity, w.locked.Integrity)
 	}
 	if err := w.fetch(ctx, store); err != nil {
