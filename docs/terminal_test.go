@@ -44,8 +44,8 @@ func newTerminal(t *testing.T, bin string) *terminal {
 	return c
 }
 
-// write writes a file that a page shows.
-func (c *terminal) write(t *testing.T, name, text string) {
+// save writes a file that a page shows.
+func (c *terminal) save(t *testing.T, name, text string) {
 	t.Helper()
 	path := filepath.Join(c.dir, name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -67,7 +67,7 @@ func follow(t *testing.T, section []block, bin string) {
 	c := newTerminal(t, bin)
 	for _, b := range section {
 		if b.kind == "json" || isCases(b) {
-			c.write(t, b.label, b.text)
+			c.save(t, b.label, b.text)
 		}
 	}
 	for _, b := range section {

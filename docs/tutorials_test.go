@@ -11,9 +11,6 @@ import (
 	"testing"
 )
 
-// isTutorial reports whether a page is followed from its top to its end in one folder.
-func isTutorial(page string) bool { return strings.HasPrefix(filepath.Base(page), "tutorial-") }
-
 // exampleFolder returns the folder with the files that a reader of a tutorial has at its end.
 func exampleFolder(page string) string {
 	return "docs/examples/" + strings.TrimSuffix(filepath.Base(page), ".md")
@@ -21,7 +18,8 @@ func exampleFolder(page string) string {
 
 var makesFolder = regexp.MustCompile(`(?m)^mkdir ([a-z]+) && cd [a-z]+$`)
 
-// emptyFolder returns the name of the folder that the top of a tutorial makes.
+// emptyFolder returns the name of the folder that the top of a tutorial makes, or "" if a page
+// makes none. Such a tutorial is followed from its top to its end in that folder.
 func emptyFolder(t *testing.T, page string) string {
 	t.Helper()
 	for _, b := range blocks(t, page) {
@@ -29,7 +27,6 @@ func emptyFolder(t *testing.T, page string) string {
 			return found[1]
 		}
 	}
-	t.Fatalf("%s: no example has a line mkdir FOLDER && cd FOLDER", page)
 	return ""
 }
 
@@ -45,7 +42,8 @@ func TestTutorials(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, page := range pages(t) {
-		if !isTutorial(page) {
+		folder := emptyFolder(t, page)
+		if folder == "" {
 			continue
 		}
 		t.Run(filepath.Base(page), func(t *testing.T) {
@@ -54,7 +52,7 @@ func TestTutorials(t *testing.T) {
 			}
 			t.Parallel()
 			c := newTerminal(t, bin)
-			c.dir = filepath.Join(c.home, emptyFolder(t, page))
+			c.dir = filepath.Join(c.home, folder)
 			c.env = goEnvironment(t)
 			c.clone(t, page)
 			if err := os.Mkdir(c.dir, 0o700); err != nil {
@@ -66,7 +64,7 @@ func TestTutorials(t *testing.T) {
 				case b.kind == "console":
 					c.followBlock(t, b)
 				case b.kind != "sh" && filepath.Ext(name) != "":
-					c.write(t, name, b.text)
+					c.save(t, name, b.text)
 				}
 			}
 			c.compareFiles(t, filepath.Join(root, exampleFolder(page)))
@@ -104,7 +102,7 @@ func (c *terminal) clone(t *testing.T, page string) {
 			return err
 		}
 		text, err := os.ReadFile(path)
-		copied.write(t, name, string(text))
+		copied.save(t, name, string(text))
 		return err
 	})
 	if err != nil {
@@ -164,7 +162,7 @@ func (c *terminal) compareFiles(t *testing.T, folder string) {
 func TestTutorialsAreShort(t *testing.T) {
 	const fewest, most = 120, 220
 	for _, page := range pages(t) {
-		if !isTutorial(page) {
+		if emptyFolder(t, page) == "" {
 			continue
 		}
 		text, err := os.ReadFile(page)
