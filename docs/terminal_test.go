@@ -7,7 +7,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -21,9 +23,37 @@ const commandTime = time.Minute
 
 // A terminal is where a person follows a section of a page.
 type terminal struct {
-	home, bin string            // the folder, and where junction is
+	home, bin string            // the home folder, and where junction is
+	dir       string            // the working folder
+	env       []string          // further variables
 	port      string            // a free one in place of up's own
 	local     *strings.Replacer // makes of the addresses on the page free ones that only this machine reaches
+	jobs      []func()          // end the commands that go on, in their order
+}
+
+// newTerminal returns a terminal in an empty home folder.
+func newTerminal(t *testing.T, bin string) *terminal {
+	t.Helper()
+	home, err := os.MkdirTemp("", "junction") // that of the test is too long for a socket in it
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(home) })
+	c := &terminal{home: home, dir: home, bin: bin, port: freePort(t)}
+	c.local = strings.NewReplacer("0.0.0.0", "127.0.0.1", ":7717", c.port, ":9464", freePort(t), ":8181", freePort(t))
+	return c
+}
+
+// save writes a file that a page shows.
+func (c *terminal) save(t *testing.T, name, text string) {
+	t.Helper()
+	path := filepath.Join(c.dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(c.local.Replace(text)), 0o600); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // follow does what a section says, and ends what that left running.
@@ -34,39 +64,43 @@ func follow(t *testing.T, section []block, bin string) {
 			t.Skipf("%s is not installed", program)
 		}
 	}
-	home, err := os.MkdirTemp("", "junction") // that of the test is too long for a socket in it
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(home) })
-	c := &terminal{home: home, bin: bin, port: freePort(t)}
-	c.local = strings.NewReplacer("0.0.0.0", "127.0.0.1", ":7717", c.port, ":9464", freePort(t))
+	c := newTerminal(t, bin)
 	for _, b := range section {
 		if b.kind == "json" || isCases(b) {
-			path := filepath.Join(c.home, b.label)
-			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(path, []byte(b.text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			c.save(t, b.label, b.text)
 		}
 	}
 	for _, b := range section {
-		if b.kind != "console" {
+		if b.kind == "console" {
+			c.followBlock(t, b)
+		}
+	}
+}
+
+// job matches the command that ends a command that goes on.
+var job = regexp.MustCompile(`^kill %(\d+)$`)
+
+// followBlock runs the commands of an example and compares what they print.
+func (c *terminal) followBlock(t *testing.T, b block) {
+	t.Helper()
+	for _, part := range strings.Split("\n"+b.text, "\n$ ")[1:] {
+		line, want, _ := strings.Cut(part, "\n")
+		for strings.HasSuffix(line, `\`) || strings.HasPrefix(want, "> ") {
+			var more string
+			more, want, _ = strings.Cut(want, "\n")
+			line += "\n" + strings.TrimPrefix(more, "> ")
+		}
+		if number := job.FindStringSubmatch(line); number != nil {
+			n, err := strconv.Atoi(number[1])
+			if err != nil || n < 1 || n > len(c.jobs) {
+				t.Fatalf("%s:%d: %s: %d commands go on", b.page, b.line, line, len(c.jobs))
+			}
+			c.jobs[n-1]()
 			continue
 		}
-		for _, part := range strings.Split("\n"+b.text, "\n$ ")[1:] {
-			line, want, _ := strings.Cut(part, "\n")
-			for strings.HasSuffix(line, `\`) || strings.HasPrefix(want, "> ") {
-				var more string
-				more, want, _ = strings.Cut(want, "\n")
-				line += "\n" + strings.TrimPrefix(more, "> ")
-			}
-			want = c.local.Replace(want)
-			if got := c.run(t, line, want); !fits(got, want) {
-				t.Errorf("%s:%d: $ %s\nprinted\n%s\nand the page says\n%s", b.page, b.line, line, got, want)
-			}
+		want = c.local.Replace(want)
+		if got := c.run(t, line, want); !fits(got, want) {
+			t.Errorf("%s:%d: $ %s\nprinted\n%s\nand the page says\n%s", b.page, b.line, line, got, want)
 		}
 	}
 }
@@ -85,8 +119,8 @@ func (c *terminal) run(t *testing.T, line, want string) string {
 	ctx, cancel := context.WithTimeout(t.Context(), commandTime)
 	defer cancel()
 	command := exec.Command("sh", "-c", line)
-	command.Dir = c.home
-	command.Env = []string{"PATH=" + c.bin + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME=" + c.home, "COLUMNS=80"}
+	command.Dir = c.dir
+	command.Env = append([]string{"PATH=" + c.bin + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME=" + c.home, "COLUMNS=80"}, c.env...)
 	command.WaitDelay = time.Second // a program that it left behind may hold its output
 	out := &output{wrote: make(chan struct{}, 1)}
 	command.Stdout, command.Stderr = out, out
@@ -117,7 +151,9 @@ func (c *terminal) run(t *testing.T, line, want string) string {
 			return out.String()
 		case <-out.wrote:
 			if text := out.String(); goesOn && fits(text, want) {
+				stop = sync.OnceFunc(stop)
 				t.Cleanup(stop)
+				c.jobs = append(c.jobs, stop)
 				return text
 			}
 		}

@@ -83,7 +83,8 @@ func (a *Adder) Upgrade(ctx context.Context, d *config.Definition, named bool, o
 	if before != nil && before.Package != nil && before.Package.Version == w.locked.Version && before.Package.Integrity == w.locked.Integrity {
 		return Upgraded{Newest, w.locked.Version}, nil
 	}
-	if before != nil && before.Package != nil && before.Package.Version == w.locked.Version {
+	// A package in its own folder is the user's own, so its bytes may change.
+	if before != nil && before.Package != nil && before.Package.Version == w.locked.Version && !runner.Of(w.locked.Type).InPlace {
 		return u, fmt.Errorf("server %q: %s %s %w: %s was locked, and its registry now has %s; nothing was changed", d.Name, p.Name, w.locked.Version, install.ErrIntegrity, before.Package.Integrity, w.locked.Integrity)
 	}
 	if err := w.fetch(ctx, store); err != nil {
@@ -174,6 +175,8 @@ func (w *addition) showChange(before *install.LockedServer) error {
 		card.Title = fmt.Sprintf("%s at %s", w.name, plaintext.Line(w.written.URL, 300))
 	case before == nil || before.Package == nil:
 		card.Title = fmt.Sprintf("%s is locked: %s %s %s", w.name, w.locked.Type, plaintext.Line(w.locked.Name, 200), plaintext.Line(w.locked.Version, 60))
+	case before.Package.Version == w.locked.Version:
+		card.Title = fmt.Sprintf("%s changed (%s %s)", w.name, w.locked.Type, plaintext.Line(w.locked.Name, 200))
 	default:
 		card.Title = fmt.Sprintf("%s %s becomes %s (%s %s)", w.name, plaintext.Line(before.Package.Version, 60), plaintext.Line(w.locked.Version, 60), w.locked.Type, plaintext.Line(w.locked.Name, 200))
 	}
