@@ -40,20 +40,12 @@ func follow(t *testing.T, section []block, bin string) {
 	}
 	t.Cleanup(func() { os.RemoveAll(home) })
 	c := &terminal{home: home, bin: bin, port: freePort(t)}
-	c.local = strings.NewReplacer("0.0.0.0", "127.0.0.1", ":7717", c.port, ":9464", freePort(t))
-	for _, b := range section {
-		if b.kind == "json" || isCases(b) {
-			path := filepath.Join(c.home, b.label)
-			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(path, []byte(b.text), 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
+	c.local = strings.NewReplacer("0.0.0.0", "127.0.0.1", ":7717", c.port, ":7718", freePort(t), ":9464", freePort(t))
+	for _, b := range slices.Backward(section) { // so that the first text of each file is there from the start
+		c.write(t, b)
 	}
 	for _, b := range section {
-		if b.kind != "console" {
+		if c.write(t, b); b.kind != "console" {
 			continue
 		}
 		for _, part := range strings.Split("\n"+b.text, "\n$ ")[1:] {
@@ -68,6 +60,21 @@ func follow(t *testing.T, section []block, bin string) {
 				t.Errorf("%s:%d: $ %s\nprinted\n%s\nand the page says\n%s", b.page, b.line, line, got, want)
 			}
 		}
+	}
+}
+
+// write writes the file that a block shows.
+func (c *terminal) write(t *testing.T, b block) {
+	t.Helper()
+	if b.kind == "console" || b.label == "" {
+		return
+	}
+	path := filepath.Join(c.home, b.file())
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(b.text), 0o600); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -86,7 +93,7 @@ func (c *terminal) run(t *testing.T, line, want string) string {
 	defer cancel()
 	command := exec.Command("sh", "-c", line)
 	command.Dir = c.home
-	command.Env = []string{"PATH=" + c.bin + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME=" + c.home, "COLUMNS=80"}
+	command.Env = []string{"PATH=" + c.bin + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME=" + c.home, "COLUMNS=80", "JUNCTION_BROWSER=" + filepath.Join(c.bin, browserName)}
 	command.WaitDelay = time.Second // a program that it left behind may hold its output
 	out := &output{wrote: make(chan struct{}, 1)}
 	command.Stdout, command.Stderr = out, out
