@@ -15,15 +15,17 @@ import (
 
 // isCases reports whether a block is a file of cases, which is what its label says.
 func isCases(b block) bool {
-	return b.kind == "yaml" && slices.Contains([]string{".yaml", ".txtar"}, filepath.Ext(b.label)) && !isValues(b.label)
+	return b.kind == "yaml" && slices.Contains([]string{".yaml", ".txtar"}, filepath.Ext(b.label)) && !isOfCluster(b.label)
 }
 
-// isValues reports whether a file has values of the chart, which the tests of deploy read.
-func isValues(path string) bool { return path == "values" || filepath.Base(path) == "values.yaml" }
+// isOfCluster reports whether a block or a file is for Kubernetes. The tests of deploy read it.
+func isOfCluster(label string) bool {
+	return label == "values" || filepath.Base(filepath.Dir(label)) == "tutorial-kubernetes"
+}
 
 func TestFilesOfCasesAreRead(t *testing.T) {
 	for _, b := range examples(t) {
-		if b.kind != "yaml" || b.label == "workflow" || isValues(b.label) {
+		if b.kind != "yaml" || b.label == "workflow" || isOfCluster(b.label) {
 			continue
 		}
 		if !isCases(b) {
@@ -43,7 +45,7 @@ func TestFilesOfCasesAreRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range found {
-		if isValues(path) {
+		if isOfCluster(path) {
 			continue
 		}
 		if _, err := cases.Load(path); err != nil {
