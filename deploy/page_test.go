@@ -305,6 +305,11 @@ func (f *follower) checkSecrets() {
 		}
 	}
 	for name, o := range f.objects {
+		if o.Kind == "ConfigMap" {
+			for _, file := range regexp.MustCompile(`/run/secrets/junction/([^/}]+)/([^/}]+)}`).FindAllSubmatch(o.text, -1) {
+				need(name, string(file[1]), string(file[2]))
+			}
+		}
 		var w struct {
 			Spec struct {
 				TLS      []struct{ SecretName string }
