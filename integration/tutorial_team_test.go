@@ -33,7 +33,7 @@ func TestTheTeamOfTheTutorialLogsInAtAProvider(t *testing.T) {
 	}
 	servers := object{}
 	for name, s := range file.Servers {
-		servers[name] = object{"command": junction(t), "args": s.Args}
+		servers[name] = object{"command": junction(t), "args": s.Args, "cwd": folder}
 	}
 	file.Junction["listen"] = json.RawMessage(`{"http": "` + gateway + `"}`)
 	file.Junction["authorization"] = json.RawMessage(strings.Replace(string(file.Junction["authorization"]), "https://login.corp.example", "http://"+at+"/", 1))
