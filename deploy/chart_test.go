@@ -18,6 +18,7 @@ import (
 	"helm.sh/helm/v3/pkg/engine"
 	apps "k8s.io/api/apps/v1"
 	autoscaling "k8s.io/api/autoscaling/v2"
+	batch "k8s.io/api/batch/v1"
 	core "k8s.io/api/core/v1"
 	networking "k8s.io/api/networking/v1"
 	disruption "k8s.io/api/policy/v1"
@@ -30,7 +31,7 @@ var update = flag.Bool("update", false, "write the files that are made from the 
 
 // kinds has the types of all objects that the chart may make.
 var kinds = map[string]any{
-	"apps/v1 Deployment": apps.Deployment{}, "apps/v1 StatefulSet": apps.StatefulSet{}, "v1 Service": core.Service{}, "v1 ServiceAccount": core.ServiceAccount{}, "v1 ConfigMap": core.ConfigMap{},
+	"apps/v1 Deployment": apps.Deployment{}, "apps/v1 StatefulSet": apps.StatefulSet{}, "batch/v1 Job": batch.Job{}, "v1 Service": core.Service{}, "v1 ServiceAccount": core.ServiceAccount{}, "v1 ConfigMap": core.ConfigMap{},
 	"autoscaling/v2 HorizontalPodAutoscaler": autoscaling.HorizontalPodAutoscaler{}, "policy/v1 PodDisruptionBudget": disruption.PodDisruptionBudget{},
 	"networking.k8s.io/v1 NetworkPolicy": networking.NetworkPolicy{}, "networking.k8s.io/v1 Ingress": networking.Ingress{},
 	"monitoring.coreos.com/v1 ServiceMonitor": map[string]any{},
@@ -341,10 +342,11 @@ func TestKustomize(t *testing.T) {
 	}
 }
 
-// TestValuesOfThePageRender renders the chart with the values in docs/deploying.md, and reads the configuration that it makes.
-func TestValuesOfThePageRender(t *testing.T) {
-	blocks := pageBlocks(t, "yaml values")
-	servers := []int{3, 0} // in the configuration of each
+// TestValuesOfPagesRender renders the chart with the values of the guides, and reads the configurations that it makes.
+func TestValuesOfPagesRender(t *testing.T) {
+	tutorial, _ := guides[1].firstValues(t)
+	blocks := append(guides[0].blocks(t, "yaml values"), tutorial)
+	servers := []int{3, 0, 1} // in the configuration of each
 	if len(blocks) != len(servers) {
 		t.Fatalf("%d values", len(blocks))
 	}

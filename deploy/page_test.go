@@ -1,7 +1,7 @@
 package deploy
 
 import (
-	"encoding/json"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -10,60 +10,96 @@ import (
 	"strings"
 	"testing"
 
+	"helm.sh/helm/v3/pkg/chart/loader"
+	"helm.sh/helm/v3/pkg/chartutil"
 	apps "k8s.io/api/apps/v1"
 	core "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 )
 
-// A follower follows the commands of docs/deploying.md for Kubernetes, in their order, without a cluster: it makes the objects that
+// A guide is a page with commands for Kubernetes.
+type guide struct {
+	page     string
+	values   string // the file of the first values, from the root; empty if they are a block of the page
+	commands int    // at least so many are followed
+}
+
+var guides = []guide{
+	{"deploying.md", "", 15},
+	{"tutorial-kubernetes.md", "docs/examples/tutorial-kubernetes/values.yaml", 15},
+}
+
+// A follower follows the commands of a guide, in their order, without a cluster: it makes the objects that
 // they would make, and finds those that they name.
 type follower struct {
 	t          *testing.T
+	values     string                     // the file of the values
 	namespace  string                     // of the release
-	objects    map[string]object          // of the release; by kind and name, as kubectl takes them
+	objects    map[string]object          // of the release and of applied files; by kind and name, as kubectl takes them
 	secrets    map[string]map[string]bool // keys of the Secrets that were made, by name
 	namespaces map[string]bool
 	written    map[string]bool // files that commands of the page wrote
 }
 
-// pageBlocks returns the blocks of the page with a label of their fence.
-func pageBlocks(t *testing.T, label string) (blocks []string) {
+// text returns the text of the page.
+func (g guide) text(t *testing.T) string {
 	t.Helper()
-	page, err := os.ReadFile("../docs/deploying.md")
+	page, err := os.ReadFile(filepath.Join("..", "docs", g.page))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, found := range regexp.MustCompile("(?s)```"+label+"\n(.*?)```").FindAllStringSubmatch(string(page), -1) {
+	return string(page)
+}
+
+// blocks returns the blocks of the page with a label of their fence.
+func (g guide) blocks(t *testing.T, label string) (blocks []string) {
+	t.Helper()
+	for _, found := range regexp.MustCompile("(?s)```"+label+"\n(.*?)```").FindAllStringSubmatch(g.text(t), -1) {
 		blocks = append(blocks, found[1])
 	}
 	return blocks
 }
 
 // proseCommands returns the commands of kubectl in the sentences of the page, a line each.
-func proseCommands(t *testing.T) string {
+func (g guide) proseCommands(t *testing.T) string {
 	t.Helper()
-	page, err := os.ReadFile("../docs/deploying.md")
-	if err != nil {
-		t.Fatal(err)
-	}
 	var lines strings.Builder
-	for _, found := range regexp.MustCompile("[^`]`(kubectl [^`]+)`").FindAllStringSubmatch(string(page), -1) {
+	for _, found := range regexp.MustCompile("[^`]`(kubectl [^`]+)`").FindAllStringSubmatch(g.text(t), -1) {
 		lines.WriteString(strings.Join(strings.Fields(found[1]), " ") + "\n")
 	}
 	return lines.String()
 }
 
-// TestCommandsOfThePageFitTheChart follows the page. A real cluster has to take the same commands; here they must name what the chart
+// firstValues returns the values with which the guide installs the chart, and the name of their file.
+func (g guide) firstValues(t *testing.T) (text, file string) {
+	t.Helper()
+	if g.values == "" {
+		return g.blocks(t, "yaml values")[0], "values.yaml"
+	}
+	values, err := os.ReadFile(filepath.Join("..", g.values))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(values), g.values
+}
+
+// TestCommandsOfPagesFitTheChart follows the guides. A real cluster has to take the same commands; here they must name what the chart
 // makes with the values of the page, and make all that its pods need.
-func TestCommandsOfThePageFitTheChart(t *testing.T) {
-	values := pageBlocks(t, "yaml values")
-	f := &follower{t: t, namespace: "default", objects: map[string]object{}, secrets: map[string]map[string]bool{}, namespaces: map[string]bool{"monitoring": true}, written: map[string]bool{}}
-	for name, o := range render(t, values[0]) {
+func TestCommandsOfPagesFitTheChart(t *testing.T) {
+	for _, g := range guides {
+		t.Run(g.page, func(t *testing.T) { g.follow(t) })
+	}
+}
+
+func (g guide) follow(t *testing.T) {
+	values, file := g.firstValues(t)
+	f := &follower{t: t, values: file, namespace: "default", objects: map[string]object{}, secrets: map[string]map[string]bool{}, namespaces: map[string]bool{"monitoring": true}, written: map[string]bool{}}
+	for name, o := range render(t, values) {
 		kind, rest, _ := strings.Cut(name, " ")
 		f.objects[strings.ToLower(kind)+"/"+rest] = o
 	}
 	followed, installed := 0, false
-	for _, block := range append(pageBlocks(t, "sh"), proseCommands(t)) {
+	for _, block := range append(g.blocks(t, "sh"), g.proseCommands(t)) {
 		for line := range strings.Lines(strings.ReplaceAll(block, "\\\n", "")) {
 			line = strings.TrimSuffix(strings.TrimSpace(line), " &")
 			words := strings.Fields(line)
@@ -74,6 +110,9 @@ func TestCommandsOfThePageFitTheChart(t *testing.T) {
 				f.checkSecrets()
 			case strings.HasPrefix(line, "kubectl "):
 				f.kubectl(words)
+				if _, to, found := strings.Cut(line, " > "); found {
+					f.written[to] = true
+				}
 			case strings.Contains(line, " > "): // a file that a later command reads
 				f.written[words[len(words)-1]] = true
 				if folder, found := strings.CutPrefix(words[0], "JUNCTION_STATE=$PWD/"); found && strings.Contains(line, "key create") {
@@ -86,9 +125,10 @@ func TestCommandsOfThePageFitTheChart(t *testing.T) {
 			followed++
 		}
 	}
-	if !installed || followed < 15 {
+	if !installed || followed < g.commands {
 		t.Errorf("only %d commands were followed", followed)
 	}
+	f.checkSecrets() // of files that were applied after the chart, too
 }
 
 // flags splits words into arguments and flags. A flag of few takes no value.
@@ -116,11 +156,43 @@ func (f *follower) helm(words []string) {
 	if want := []string{"upgrade", "junction", "deploy/chart"}; !slices.Equal(arguments, want) {
 		f.t.Errorf("%q: expected the words %q", words, want)
 	}
-	if !slices.Equal(slices.Sorted(maps.Keys(flags)), []string{"install", "namespace", "values", "wait"}) || flags["values"][0] != "values.yaml" {
+	want := []string{"install", "namespace", "values", "wait"}
+	if len(flags["set"]) > 0 { // of an upgrade
+		want = []string{"namespace", "set", "values", "wait"}
+		f.set(words, flags["set"])
+	}
+	if !slices.Equal(slices.Sorted(maps.Keys(flags)), want) || flags["values"][0] != f.values {
 		f.t.Errorf("%q has the flags %v", words, flags)
 	}
 	if f.namespace = flags["namespace"][0]; !f.namespaces[f.namespace] {
 		f.t.Errorf("%q: no command made the namespace", words)
+	}
+}
+
+// set sees that the chart has the values that a command sets.
+func (f *follower) set(words, settings []string) {
+	c, err := loader.Load("chart")
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	for _, setting := range settings {
+		path, _, _ := strings.Cut(setting, "=")
+		if _, err := chartutil.Values(c.Values).PathValue(path); err != nil {
+			f.t.Errorf("%q: %v", words, err)
+		}
+	}
+}
+
+// apply adds the objects of a file to those of the release.
+func (f *follower) apply(words []string, path string) {
+	text, err := os.ReadFile(filepath.Join("..", path))
+	if err != nil {
+		f.t.Errorf("%q: %v", words, err)
+		return
+	}
+	for name, o := range objects(f.t, string(text)) {
+		kind, rest, _ := strings.Cut(name, " ")
+		f.objects[strings.ToLower(kind)+"/"+rest] = o
 	}
 }
 
@@ -140,16 +212,20 @@ func (f *follower) kubectl(words []string) {
 		return o
 	}
 	switch verb := strings.Join(arguments[:min(2, len(arguments))], " "); {
+	case verb == "delete namespace" || arguments[0] == "logs":
 	case verb == "create namespace":
 		f.namespaces[arguments[2]] = true
 	case verb == "create secret" || verb == "create configmap":
 		f.create(words, arguments, flags)
-	case verb == "get pods":
+	case verb == "get pods" || verb == "get ingress":
+	case arguments[0] == "apply":
+		f.apply(words, flags["f"][0])
+	case arguments[0] == "wait":
+		has(arguments[1])
 	case arguments[0] == "port-forward":
-		var s core.Service
 		port, _, _ := strings.Cut(arguments[2], ":")
-		if err := yaml.Unmarshal(has(arguments[1]).text, &s); err != nil || !slices.ContainsFunc(s.Spec.Ports, func(p core.ServicePort) bool { b, _ := json.Marshal(p.Port); return string(b) == port }) {
-			t.Errorf("%q: the service has no port %s (%v)", words, port, err)
+		if !slices.Contains(portsOf(t, has(arguments[1])), port) {
+			t.Errorf("%q: it has no port %s", words, port)
 		}
 	case verb == "rollout restart" || verb == "rollout status":
 		has(arguments[2])
@@ -167,6 +243,26 @@ func (f *follower) kubectl(words []string) {
 	default:
 		t.Errorf("%q: the test cannot follow it", words)
 	}
+}
+
+// portsOf returns the ports of a service, or of the pods of a deployment.
+func portsOf(t *testing.T, o object) (ports []string) {
+	t.Helper()
+	var s core.Service
+	var d apps.Deployment
+	of := map[string]any{"Service": &s, "Deployment": &d}[o.Kind]
+	if err := yaml.Unmarshal(o.text, of); err != nil {
+		t.Error(err)
+	}
+	for _, p := range s.Spec.Ports {
+		ports = append(ports, fmt.Sprint(p.Port))
+	}
+	for _, c := range d.Spec.Template.Spec.Containers {
+		for _, p := range c.Ports {
+			ports = append(ports, fmt.Sprint(p.ContainerPort))
+		}
+	}
+	return ports
 }
 
 // create follows the creation of a Secret or a ConfigMap from files and texts.
@@ -209,6 +305,11 @@ func (f *follower) checkSecrets() {
 		}
 	}
 	for name, o := range f.objects {
+		if o.Kind == "ConfigMap" {
+			for _, file := range regexp.MustCompile(`/run/secrets/junction/([^/}]+)/([^/}]+)}`).FindAllSubmatch(o.text, -1) {
+				need(name, string(file[1]), string(file[2]))
+			}
+		}
 		var w struct {
 			Spec struct {
 				TLS      []struct{ SecretName string }
@@ -220,6 +321,13 @@ func (f *follower) checkSecrets() {
 		}
 		for _, one := range w.Spec.TLS {
 			need(name, one.SecretName, "tls.crt", "tls.key")
+		}
+		for _, c := range w.Spec.Template.Spec.Containers {
+			for _, v := range c.Env {
+				if v.ValueFrom != nil && v.ValueFrom.SecretKeyRef != nil {
+					need(name, v.ValueFrom.SecretKeyRef.Name, v.ValueFrom.SecretKeyRef.Key)
+				}
+			}
 		}
 		for _, v := range w.Spec.Template.Spec.Volumes {
 			if v.Secret == nil {

@@ -21,10 +21,20 @@ var built = sync.OnceValues(func() (string, error) {
 	command := exec.Command("go", "build", "-ldflags", "-s -w", "-o", dir, "./cmd/junction") // without what debuggers read it links in half the time
 	command.Dir = root
 	command.Stdout, command.Stderr = os.Stderr, os.Stderr
-	return dir, command.Run()
+	if err := command.Run(); err != nil {
+		return "", err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	return dir, os.Symlink(self, filepath.Join(dir, browserName))
 })
 
 func TestMain(m *testing.M) {
+	if filepath.Base(os.Args[0]) == browserName {
+		os.Exit(browse(os.Args[len(os.Args)-1]))
+	}
 	dir, err := os.MkdirTemp("", "junction-docs-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -41,7 +51,7 @@ func TestMain(m *testing.M) {
 // configured, so that each section can be followed alone. "…" stands for any text, on
 // a line of its own for any lines. What the README runs from the source is the
 // binary here. The mcp.json, policy.json and files of cases that the section
-// shows are in the folder.
+// shows are in the folder. A tutorial is one section.
 // A command that ends in " &" runs until the section ends; the next one begins when it
 // has printed what the page says.
 func TestConsoleExamples(t *testing.T) {
@@ -55,7 +65,10 @@ func TestConsoleExamples(t *testing.T) {
 		}
 		sections := map[string][]block{}
 		for _, b := range blocks(t, page) {
-			if b.kind == "console" || b.kind == "json" && (b.label == configFile || b.label == policyFile) || isCases(b) {
+			if isTutorial(page) {
+				b.under = "as a whole"
+			}
+			if b.kind == "console" || b.kind == "json" && (b.label == configFile || b.label == policyFile) || isCases(b) || isTutorial(page) && b.label != "" {
 				sections[b.under] = append(sections[b.under], b)
 			}
 		}

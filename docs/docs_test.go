@@ -27,6 +27,19 @@ type block struct {
 	text  string
 }
 
+// inExamples is the beginning of the label of a block that is a file in the repository.
+const inExamples = "docs/examples/"
+
+// file returns the name of the file that the label of a block names, in the folder of a reader. That of
+// docs/examples/NAME/mcp.json is mcp.json.
+func (b block) file() string {
+	if rest, is := strings.CutPrefix(b.label, inExamples); is {
+		_, name, _ := strings.Cut(rest, "/")
+		return name
+	}
+	return b.label
+}
+
 // chineseReadme is the README in Chinese. Like docs/zh, it has the examples of the English pages.
 var chineseReadme = filepath.Join(root, "README.zh-CN.md")
 

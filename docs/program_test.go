@@ -196,7 +196,7 @@ func goTool(t *testing.T, arguments ...string) string {
 func TestExamplesAreTheFilesTheyName(t *testing.T) {
 	named := 0
 	for _, b := range examples(t) {
-		if !strings.HasPrefix(b.label, "docs/examples/") {
+		if !strings.HasPrefix(b.label, inExamples) {
 			continue
 		}
 		named++
@@ -240,10 +240,10 @@ const (
 
 func TestRulesAreRead(t *testing.T) {
 	for _, b := range examples(t) {
-		if b.label != policyFile {
+		if b.file() != policyFile {
 			continue
 		}
-		file, err := policy.Parse(b.label, []byte(b.text), policy.LoadOptions{})
+		file, err := policy.Parse(b.file(), []byte(b.text), policy.LoadOptions{})
 		if err == nil {
 			_, err = policy.Compile(file.Rules, policy.Options{Default: file.Default})
 		}
@@ -258,7 +258,7 @@ func TestRulesAreRead(t *testing.T) {
 func TestConfigurationsAreRead(t *testing.T) {
 	home := t.TempDir()
 	for _, b := range examples(t) {
-		if b.kind != "json" || b.label == policyFile || b.label == "bad" || b.label == "good" { // definitions of lint, which has a test of its own
+		if b.kind != "json" || b.file() == policyFile || b.label == "bad" || b.label == "good" { // definitions of lint, which has a test of its own
 			continue
 		}
 		if b.label == "" {
@@ -267,7 +267,7 @@ func TestConfigurationsAreRead(t *testing.T) {
 			}
 			continue
 		}
-		file, err := config.Parse(filepath.Join(home, b.label), []byte(b.text), config.Options{HomeDir: home, WorkDir: home})
+		file, err := config.Parse(filepath.Join(home, b.file()), []byte(b.text), config.Options{HomeDir: home, WorkDir: home})
 		if err != nil {
 			t.Errorf("%s:%d: %v", b.page, b.line, err)
 			continue

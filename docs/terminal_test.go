@@ -40,7 +40,7 @@ func newTerminal(t *testing.T, bin string) *terminal {
 	}
 	t.Cleanup(func() { os.RemoveAll(home) })
 	c := &terminal{home: home, dir: home, bin: bin, port: freePort(t)}
-	c.local = strings.NewReplacer("0.0.0.0", "127.0.0.1", ":7717", c.port, ":9464", freePort(t), ":8181", freePort(t))
+	c.local = strings.NewReplacer("0.0.0.0", "127.0.0.1", ":7717", c.port, ":7718", freePort(t), ":9464", freePort(t), ":8181", freePort(t))
 	return c
 }
 
@@ -65,13 +65,11 @@ func follow(t *testing.T, section []block, bin string) {
 		}
 	}
 	c := newTerminal(t, bin)
-	for _, b := range section {
-		if b.kind == "json" || isCases(b) {
-			c.save(t, b.label, b.text)
-		}
+	for _, b := range slices.Backward(section) { // so that the first text of each file is there from the start
+		c.write(t, b)
 	}
 	for _, b := range section {
-		if b.kind == "console" {
+		if c.write(t, b); b.kind == "console" {
 			c.followBlock(t, b)
 		}
 	}
@@ -105,6 +103,21 @@ func (c *terminal) followBlock(t *testing.T, b block) {
 	}
 }
 
+// write writes the file that a block shows.
+func (c *terminal) write(t *testing.T, b block) {
+	t.Helper()
+	if b.kind == "console" || b.label == "" {
+		return
+	}
+	path := filepath.Join(c.home, b.file())
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(b.text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // run runs a line and returns what it printed: until it ended, or, if it is to go on, until that is what the page says.
 func (c *terminal) run(t *testing.T, line, want string) string {
 	t.Helper()
@@ -120,7 +133,7 @@ func (c *terminal) run(t *testing.T, line, want string) string {
 	defer cancel()
 	command := exec.Command("sh", "-c", line)
 	command.Dir = c.dir
-	command.Env = append([]string{"PATH=" + c.bin + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME=" + c.home, "COLUMNS=80"}, c.env...)
+	command.Env = append([]string{"PATH=" + c.bin + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME=" + c.home, "COLUMNS=80", "JUNCTION_BROWSER=" + filepath.Join(c.bin, browserName)}, c.env...)
 	command.WaitDelay = time.Second // a program that it left behind may hold its output
 	out := &output{wrote: make(chan struct{}, 1)}
 	command.Stdout, command.Stderr = out, out
