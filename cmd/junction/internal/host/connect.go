@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/policies"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/cmd/junction/internal/up"
 	"github.com/junction-mcp/junction/hostconfig"
@@ -129,6 +130,30 @@ func (c *connecting) run(ctx context.Context) error {
 		back = "--file " + strings.Join(c.files, " --file ")
 	}
 	c.Out.Printf("To put its own servers back: junction host disconnect %s\n", back)
+	return c.showOversight()
+}
+
+// showOversight prints the rules and the audit log that the host now has, and how to add those that
+// it lacks.
+func (c *connecting) showOversight() error {
+	if c.to.URL != "" {
+		c.Out.Printf("Rules and log: those of the junction up at %s.\n", c.to.URL)
+		return nil
+	}
+	o, err := policies.ReadOversight(c.App, c.to.Args)
+	if err != nil {
+		return fmt.Errorf("%s is connected, but junction up cannot start: %w", c.host.Name, err)
+	}
+	rules, log := o.Lines(c.App)
+	c.Out.Printf("Rules: %s. Log: %s.\n", rules, log)
+	switch noRules, noLog := len(o.Rules) == 0, o.Log == ""; {
+	case noRules && noLog:
+		c.Out.Printf("For a log, and for rules in %s, %s\n", c.Short(o.Own), o.Remedy(c.App, true, true))
+	case noRules:
+		c.Out.Printf("For rules in %s, %s\n", c.Short(o.Own), o.Remedy(c.App, true, false))
+	case noLog:
+		c.Out.Printf("For a log, %s\n", o.Remedy(c.App, false, true))
+	}
 	return nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/gateway/rules"
+	"github.com/junction-mcp/junction/launch"
 )
 
 // CheckProfile returns a usage error if the settings do not define the profile.
@@ -68,10 +69,7 @@ func (p *policySource) book(profile string) (*rules.Book, error) {
 
 // report prints which files contain the rules, unless the command line names the only one.
 func (p *policySource) report(profile string) {
-	var files []string
-	for _, path := range p.files(profile) {
-		files = append(files, p.app.Short(path))
-	}
+	files := p.files(profile)
 	own, err := rules.UserFile(p.app.Place, "")
 	switch {
 	case p.flag != "" && len(files) == 1:
@@ -80,8 +78,13 @@ func (p *policySource) report(profile string) {
 		if profile != "" {
 			where = " in the profile " + profile
 		}
-		p.app.Screen.Printf("junction: these are the rules of junction up%s, set in %s: %s\n", where, p.app.Short(p.from), strings.Join(files, " and "))
-	case err == nil && (p.from != "" || len(p.app.Launch.Config) > 0):
-		p.app.Screen.Printf("junction: the configuration names no policy, so junction up has rules only with --policy; these are your own rules, from %s\n", p.app.Short(own))
+		p.app.Screen.Printf("junction: these are the rules of junction up%s, set in %s: %s\n", where, p.app.Short(p.from), shortPaths(p.app, files))
+	case err == nil:
+		file := config.Own(launch.ConfigOptions(p.app.Place))
+		if given := p.app.Launch.Config; len(given) > 0 {
+			file = p.app.Path(given[0])
+		}
+		p.app.Screen.Printf("junction: these are the rules of junction chat, from %s. Connected hosts and junction up have no rules; for these ones, %s\n",
+			p.app.Short(own), addSettings(p.app, p.from, file, policyMember(own, cmp.Or(p.from, file))))
 	}
 }
