@@ -17,6 +17,7 @@ import (
 	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/launch"
+	"github.com/junction-mcp/junction/mcp"
 )
 
 // ConfiguredServers reads the configuration. If --config names the files, an unreadable file is an
@@ -56,7 +57,22 @@ func ConfiguredTarget(ctx context.Context, a *cli.App, name string) (launch.Targ
 	if err := a.Launch.Consent(ctx, e); err != nil {
 		return launch.Target{}, err
 	}
-	return a.Launch.Target(ctx, e)
+	t, err := a.Launch.Target(ctx, e)
+	if err == nil {
+		t.IsGateway = t.StartsUp(a.Place) || t.Server != nil && isRunningUp(ctx, a, t.Server.URL)
+	}
+	return t, err
+}
+
+// isRunningUp reports whether a URL is an endpoint of a junction up of this user.
+func isRunningUp(ctx context.Context, a *cli.App, address string) bool {
+	if launch.At(address) == nil {
+		return false
+	}
+	all, _ := cli.Instances(ctx, a.Place) // without them, the server is not known to be one
+	return slices.ContainsFunc(all, func(i cli.Instance) bool {
+		return launch.At(i.Endpoint) != nil && (address == i.Endpoint || strings.HasPrefix(address, i.Endpoint+"/"))
+	})
 }
 
 // FindConfigured reads the configuration and finds a server as [Find] does.
@@ -256,13 +272,17 @@ func WrapUnlisted(what, name string, names []string, err error) error {
 		return err
 	}
 	near := nearest.Name(name, names)
+	text := fmt.Sprintf("the server lists no %s %q; junction list %ss lists those that it has", what, name, what)
 	switch {
 	case near != "":
-		return &UnlistedError{fmt.Sprintf("the server lists no %s %q; did you mean %q?", what, name, near), err}
+		text = fmt.Sprintf("the server lists no %s %q; did you mean %q?", what, name, near)
 	case strings.Contains(err.Error(), name):
 		return err
 	}
-	return &UnlistedError{fmt.Sprintf("the server lists no %s %q; junction list %ss lists those that it has", what, name, what), err}
+	if fault, is := errors.AsType[*mcp.Error](err); is { // the server may have a further reason
+		text += " Its error: " + plaintext.Line(fault.Message, cli.MaxLog)
+	}
+	return &UnlistedError{text, err}
 }
 
 // ImportedServers holds the servers that junction host connect copied from a host. They stay in
