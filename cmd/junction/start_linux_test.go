@@ -11,15 +11,12 @@ import (
 	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 )
 
-// On a terminal junction alone shows what is configured, and starts none of it.
-func TestJunctionAloneOnATerminal(t *testing.T) {
-	t.Parallel()
-	home := t.TempDir()
-	if err := os.WriteFile(filepath.Join(home, "mcp.json"), []byte(`{"mcpServers": {"every": {"command": "touch", "args": ["started"]}}}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+// onTerminal runs a command line of junction on a terminal, with all folders in home, and returns the
+// lines that the terminal shows, without spaces around them.
+func onTerminal(t *testing.T, home string, args ...string) string {
+	t.Helper()
 	keyboard, screen := clitest.PseudoTerminal(t)
-	cmd := clitest.PlaceOf(t).Command(t.Context(), self(t)[0])
+	cmd := clitest.PlaceOf(t).Command(t.Context(), self(t)[0], args...)
 	cmd.Dir = home
 	cmd.Env = append(clitest.PlaceOf(t).Environ(), "HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_CACHE_HOME="+home)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = screen, screen, screen
@@ -35,7 +32,17 @@ func TestJunctionAloneOnATerminal(t *testing.T) {
 	if err := cmd.Wait(); err != nil {
 		t.Error(err)
 	}
-	text := strings.Join(shown, "\n")
+	return strings.Join(shown, "\n")
+}
+
+// On a terminal junction alone shows what is configured, and starts none of it.
+func TestJunctionAloneOnATerminal(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	if err := os.WriteFile(filepath.Join(home, "mcp.json"), []byte(`{"mcpServers": {"every": {"command": "touch", "args": ["started"]}}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	text := onTerminal(t, home)
 	for _, want := range []string{"1 server\n~/mcp.json: every\n", "Running\nno junction up\n", "\njunction --help "} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in\n%s", want, text)
@@ -43,5 +50,26 @@ func TestJunctionAloneOnATerminal(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(home, "started")); err == nil {
 		t.Error("the server was started")
+	}
+}
+
+// A call that goes directly to a server is not checked, and its user reads so if there is something to check it.
+func TestACallPastTheRulesIsShown(t *testing.T) {
+	t.Parallel()
+	for settings, want := range map[string]string{
+		`{"policy": "policy.json"}`:                                          "(directly to calc: the rules of junction up are not applied)\n",
+		`{"servers": {"calc": {"hide": ["echo"]}}}`:                          "(directly to calc: the settings of junction up are not applied)\n",
+		`{"servers": {"calc": {"tools": {"echo": {"hide": true}}}}}`:         "(directly to calc: the settings of junction up are not applied)\n",
+		`{"servers": {"other": {"hide": ["echo"]}, "calc": {"tags": [""]}}}`: "",
+	} {
+		home := t.TempDir()
+		config := `{"mcpServers": {"calc": {"command": ` + quoteJSON(self(t)[0]) + `, "args": ["serve", "everything"], "env": {"` + asProgram + `": "1"}}}, "junction": ` + settings + `}`
+		if err := os.WriteFile(filepath.Join(home, "mcp.json"), []byte(config), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		text := onTerminal(t, home, "call", "calc", "add", "a=1", "b=2", "--config", "mcp.json")
+		if !strings.Contains(text, `{"sum":3}`) || strings.Contains(text, "directly to") != (want != "") || !strings.Contains(text+"\n", want) {
+			t.Errorf("%s: it shows\n%s", settings, text)
+		}
 	}
 }

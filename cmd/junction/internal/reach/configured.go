@@ -12,6 +12,7 @@ import (
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/config"
+	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/hostconfig"
 	"github.com/junction-mcp/junction/internal/nearest"
 	"github.com/junction-mcp/junction/internal/place"
@@ -61,7 +62,34 @@ func ConfiguredTarget(ctx context.Context, a *cli.App, name string) (launch.Targ
 	if err == nil {
 		t.IsGateway = t.StartsUp(a.Place) || t.Server != nil && isRunningUp(ctx, a, t.Server.URL)
 	}
+	if err == nil && a.Sharing == sharedCalls && a.Screen.Terminal() {
+		s, _, _ := a.Launch.QuietSettings(set) // junction up reports an error of the settings
+		if what := bypassed(s, name); what != "" {
+			a.Screen.Printf("(directly to %s: the %s of junction up are not applied)\n", plaintext.Line(name, 80), what)
+		}
+	}
 	return t, err
+}
+
+// bypassed returns what protects a server in junction up only: rules, or settings of the server. It
+// returns "" for neither.
+func bypassed(s *settings.Settings, server string) string {
+	if s == nil {
+		return ""
+	}
+	if s.Policy != "" {
+		return "rules"
+	}
+	protects := func(r settings.Redact) bool { return len(r.Arguments)+len(r.Results) > 0 }
+	one := s.Servers[server]
+	protected := len(one.Only)+len(one.Hide) > 0 || one.Secrets != "" && one.Secrets != "pass" || protects(one.Redact)
+	for _, tool := range one.Tools {
+		protected = protected || tool.Hide || protects(tool.Redact)
+	}
+	if protected {
+		return "settings"
+	}
+	return ""
 }
 
 // isRunningUp reports whether a URL is an endpoint of a junction up of this user.
