@@ -309,3 +309,19 @@ func TestRulesAndLogOfAConnectedHostAreShown(t *testing.T) {
 		})
 	}
 }
+
+// What remove and disconnect leave on the disk is named.
+func TestWhatStaysIsShown(t *testing.T) {
+	path, _ := tapHome(t)
+	home := filepath.Dir(filepath.Dir(path))
+	runs(t, "", "connect", "cursor", "--yes").expect(t, cli.ExitOK, "Connected", "")
+	own := filepath.Join(home, "junction", "mcp.json")
+	writeTap(t, own, strings.Replace(readTap(t, own), `{`, `{"junction": {"servers": {"calc": {"tags": ["math"]}}},`, 1))
+	writeTap(t, filepath.Join(home, "junction", "policy.json"), `{}`)
+	runs(t, "", "disconnect", "cursor").expect(t, cli.ExitOK, "\nStill in ~/junction: ", "")
+	got := runs(t, "", "remove", "calc")
+	got.expect(t, cli.ExitOK, "Its settings stay in ~/junction/mcp.json: servers.calc of \"junction\"\nStill in ~/junction: ", "")
+	if !strings.Contains(got.stdout, "mcp.json, policy.json, ") {
+		t.Errorf("it says %s", got.stdout)
+	}
+}

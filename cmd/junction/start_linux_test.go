@@ -73,3 +73,33 @@ func TestACallPastTheRulesIsShown(t *testing.T) {
 		}
 	}
 }
+
+// With a connected host junction alone shows what to do with the connection, not how to make one.
+func TestJunctionAloneShowsConnectedHosts(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(home, ".cursor"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(home, ".cursor", "mcp.json"), []byte(`{"mcpServers": {"every": {"command": "touch", "args": ["started"]}}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if text := onTerminal(t, home, "host", "connect", "cursor", "--yes"); !strings.Contains(text, "Connected: ~/.cursor/mcp.json") {
+		t.Fatal(text)
+	}
+	text := onTerminal(t, home)
+	for _, want := range []string{"\nConnected: Cursor\njunction does not run now: Cursor starts it when it runs\n", "\njunction traffic ", "\njunction host disconnect cursor "} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in\n%s", want, text)
+		}
+	}
+	text = onTerminal(t, home, "host", "disconnect", "cursor")
+	for _, want := range []string{"\nStill in ~/junction: mcp.json, taps/", ". If you no longer use Junction, remove this folder with its settings, rules, logs and keys."} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in\n%s", want, text)
+		}
+	}
+	if text := onTerminal(t, home); strings.Contains(text, "Connected") || !strings.Contains(text, "junction host connect cursor") {
+		t.Errorf("after disconnect it shows\n%s", text)
+	}
+}

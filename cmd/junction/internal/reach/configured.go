@@ -364,6 +364,34 @@ func FindImported(p place.Place, r *hostconfig.Record) *ImportedServers {
 	return s
 }
 
+// maxKept is the number of files that ShowKept names.
+const maxKept = 12
+
+// ShowKept prints the files in Junction's folder, such as settings, rules, logs and keys. They stay
+// after the last server is removed and the last host is disconnected.
+func ShowKept(a *cli.App) {
+	folder, err := a.State("")
+	if err != nil {
+		return // without a folder there are no files
+	}
+	entries, _ := os.ReadDir(folder) // an unreadable folder is not described
+	var names []string
+	for _, e := range entries {
+		name := e.Name()
+		if e.IsDir() {
+			name += "/"
+		}
+		names = append(names, plaintext.Line(name, 80))
+	}
+	if len(names) == 0 {
+		return
+	}
+	if more := len(names) - maxKept; more > 0 {
+		names = append(names[:maxKept], fmt.Sprintf("%d more", more))
+	}
+	a.Out.Printf("Still in %s: %s. If you no longer use Junction, remove this folder with its settings, rules, logs and keys.\n", a.Short(folder), strings.Join(names, ", "))
+}
+
 // WarnConnected prints a warning for each connected host that loses the server name, because the
 // server was removed from a configuration file.
 func WarnConnected(a *cli.App, file, name string) {
