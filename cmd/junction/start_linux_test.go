@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/junction-mcp/junction/audit"
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 )
 
@@ -101,5 +103,46 @@ func TestJunctionAloneShowsConnectedHosts(t *testing.T) {
 	}
 	if text := onTerminal(t, home); strings.Contains(text, "Connected") || !strings.Contains(text, "junction host connect cursor") {
 		t.Errorf("after disconnect it shows\n%s", text)
+	}
+}
+
+// A terminal shows calls and decisions of the audit log; lines that only the operation of a gateway causes are counted.
+func TestATerminalShowsTheCallsOfTheLog(t *testing.T) {
+	clitest.Alone(t)
+	writeLog(t,
+		&audit.Record{Kind: audit.KindAdmin, Event: "start", Files: []byte(`{"mcp.json":"` + strings.Repeat("0123456789abcdef", 4) + `"}`)},
+		&audit.Record{Kind: audit.KindCall, Method: "tools/call", Name: "files__read", Outcome: "ok"},
+		&audit.Record{Kind: audit.KindAdmin, Event: "reload", Outcome: "ok"},
+		&audit.Record{Kind: audit.KindAdmin, Event: "stop"})
+	folder := clitest.In(t, "log")
+	home := t.TempDir()
+	const others = " of other kinds, such as checkpoints; --kind all shows them."
+	for _, test := range []struct {
+		flags []string
+		shows []string
+		hides []string
+	}{
+		{nil, []string{"call ok  files__read", "admin reload ok", others}, []string{"checkpoint  ", "admin start"}},
+		{[]string{"--kind", "all"}, []string{"call ok  files__read", "admin start", `"0123456789ab…"`, "admin stop", "checkpoint"}, []string{others, "0123456789abc"}},
+		{[]string{"--event", "start"}, []string{"admin start"}, []string{others, "files__read"}},
+		{[]string{"--json"}, []string{`"event":"start"`, `"kind":"checkpoint"`, strings.Repeat("0123456789abcdef", 4)}, []string{others}},
+		{[]string{"--limit", "1"}, []string{"admin reload ok", others}, []string{"files__read"}},
+	} {
+		text := onTerminal(t, home, append([]string{"audit", "query", folder}, test.flags...)...)
+		for _, want := range test.shows {
+			if !strings.Contains(text, want) {
+				t.Errorf("%v: %q is not in\n%s", test.flags, want, text)
+			}
+		}
+		for _, not := range test.hides {
+			if strings.Contains(text, not) {
+				t.Errorf("%v: %q is in\n%s", test.flags, not, text)
+			}
+		}
+	}
+	// Scripts get all lines.
+	got := runs(t, "", "audit", "query", folder)
+	if got.expect(t, cli.ExitOK, "checkpoint", ""); !strings.Contains(got.stdout, "admin start") || strings.Contains(got.stdout+got.stderr, others) {
+		t.Errorf("%+v", got)
 	}
 }

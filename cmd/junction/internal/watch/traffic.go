@@ -167,7 +167,7 @@ func reportWatching(a *cli.App, pids []string, tapped, processes int) error {
 	case processes < len(pids):
 		return fmt.Errorf("some of %s are not a running junction up, proxy or chat; without a number, junction watches all of them", strings.Join(pids, ", "))
 	case processes == 0:
-		a.Screen.Printf("No junction up, proxy or chat is running; waiting for one. "+earlierCalls)
+		a.Screen.Printf("No junction up, proxy or chat is running; waiting for one. " + earlierCalls)
 	default:
 		a.Screen.Printf("Watching %s from now on; Ctrl-C ends. "+earlierCalls, plaintext.Count(processes, "process"))
 	}
