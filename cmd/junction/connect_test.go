@@ -325,3 +325,19 @@ func TestWhatStaysIsShown(t *testing.T) {
 		t.Errorf("it says %s", got.stdout)
 	}
 }
+
+// Broken settings do not undo a connection, but its user learns that the host cannot start junction.
+func TestConnectWarnsOfBrokenSettings(t *testing.T) {
+	path, _ := tapHome(t)
+	writeTap(t, filepath.Join(filepath.Dir(filepath.Dir(path)), "junction", "mcp.json"), `{"mcpServers": {}, "junction": {"audit": true}}`)
+	runs(t, "", "connect", "cursor", "--yes").expect(t, cli.ExitOK, "Connected", `junction: warning: Cursor cannot start junction: `)
+	runs(t, "", "doctor").expect(t, cli.ExitToolFailed, "BROKEN  settings: ", "")
+}
+
+// The file of a connected host has no rules of its own: policy list names the one that has them.
+func TestRulesOfAConnectedFileAreThoseOfJunctionsFile(t *testing.T) {
+	path, _ := tapHome(t)
+	runs(t, "", "connect", "cursor", "--yes").expect(t, cli.ExitOK, "Connected", "")
+	own := filepath.Join(filepath.Dir(filepath.Dir(path)), "junction", "mcp.json")
+	runs(t, "", "policy", "list", "--config", path).expect(t, cli.ExitOK, "ask ", "junction: these are the rules of junction chat, from ~/junction/policy.json. Those of Cursor: junction policy list --config "+own+"\n")
+}

@@ -130,19 +130,21 @@ func (c *connecting) run(ctx context.Context) error {
 		back = "--file " + strings.Join(c.files, " --file ")
 	}
 	c.Out.Printf("To put its own servers back: junction host disconnect %s\n", back)
-	return c.showOversight()
+	c.showOversight()
+	return nil
 }
 
 // showOversight prints the rules and the audit log that the host now has, and how to add those that
 // it lacks.
-func (c *connecting) showOversight() error {
+func (c *connecting) showOversight() {
 	if c.to.URL != "" {
 		c.Out.Printf("Rules and log: those of the junction up at %s.\n", c.to.URL)
-		return nil
+		return
 	}
 	o, err := policies.ReadOversight(c.App, c.to.Args)
 	if err != nil {
-		return fmt.Errorf("%s is connected, but junction up cannot start: %w", c.host.Name, err)
+		c.Screen.Printf("junction: warning: %s cannot start junction: %v\n", c.host.Name, err)
+		return
 	}
 	rules, log := o.Lines(c.App)
 	c.Out.Printf("Rules: %s. Log: %s.\n", rules, log)
@@ -154,7 +156,6 @@ func (c *connecting) showOversight() error {
 	case noLog:
 		c.Out.Printf("For a log, %s\n", o.Remedy(c.App, false, true))
 	}
-	return nil
 }
 
 // writeOwn writes after, the content with the imported servers, to junction's own file. If after is

@@ -2,14 +2,18 @@ package policies
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/gateway/rules"
+	"github.com/junction-mcp/junction/hostconfig"
+	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/launch"
 )
 
@@ -80,11 +84,34 @@ func (p *policySource) report(profile string) {
 		}
 		p.app.Screen.Printf("junction: these are the rules of junction up%s, set in %s: %s\n", where, p.app.Short(p.from), shortPaths(p.app, files))
 	case err == nil:
-		file := config.Own(launch.ConfigOptions(p.app.Place))
-		if given := p.app.Launch.Config; len(given) > 0 {
-			file = p.app.Path(given[0])
-		}
-		p.app.Screen.Printf("junction: these are the rules of junction chat, from %s. Connected hosts and junction up have no rules; for these ones, %s\n",
-			p.app.Short(own), addSettings(p.app, p.from, file, policyMember(own, cmp.Or(p.from, file))))
+		p.app.Screen.Printf("junction: these are the rules of junction chat, from %s. %s\n", p.app.Short(own), p.others(own))
 	}
+}
+
+// others returns a sentence about the rules of connected hosts and junction up, if the settings name
+// none. own is the file of the user's own rules.
+func (p *policySource) others(own string) string {
+	who, file := "Connected hosts and junction up have no rules", config.Own(launch.ConfigOptions(p.app.Place))
+	if given := p.app.Launch.Config; len(given) > 0 {
+		who, file = "With this configuration junction up has no rules", p.app.Path(given[0])
+		if host := p.connected(file); host != nil {
+			return fmt.Sprintf("Those of %s: junction policy list --config %s", host.Title(p.app.Place), plaintext.ShellWord(host.File))
+		}
+	}
+	return who + "; for these ones, " + addSettings(p.app, p.from, file, policyMember(own, cmp.Or(p.from, file)))
+}
+
+// connected returns the servers of the connected host whose configuration file has this path, or nil.
+func (p *policySource) connected(path string) *reach.ImportedServers {
+	journal, err := launch.OpenJournal(p.app.Place)
+	if err != nil {
+		return nil
+	}
+	records, _ := journal.Records() // junction doctor reports unreadable ones
+	for _, r := range records {
+		if launch.IsConnected(p.app.Place, []*hostconfig.Record{r}, path) {
+			return reach.FindImported(p.app.Place, r)
+		}
+	}
+	return nil
 }
