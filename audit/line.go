@@ -80,7 +80,7 @@ type Filter struct {
 	Until time.Time `match:"until" member:"time" doc:"lines before WHEN"`
 	// Kind, Outcome and Decision must equal the line's value, or be a comma-separated list that
 	// contains it.
-	Kind     string `match:"equal" enum:"call,decision,admin,checkpoint,note,expired" doc:"lines of this KIND, or of several with commas: call, decision, admin, checkpoint, note or expired"`
+	Kind     string `match:"equal" enum:"call,decision,admin,checkpoint,note,expired,all" doc:"lines of this KIND, or of several with commas: call, decision, admin, checkpoint, note, expired or all"`
 	Outcome  string `match:"equal" enum:"ok,tool_error,input_required,cancelled,error" doc:"calls with this OUTCOME: ok, tool_error, input_required, cancelled or error"`
 	Decision string `match:"equal" enum:"allow,ask,deny" doc:"decisions to EFFECT: allow, ask or deny"`
 	// Event is a list like Kind.

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/junction-mcp/junction/internal/fields"
 	"github.com/junction-mcp/junction/mcp"
 )
 
@@ -62,7 +63,7 @@ func TestFiltersLookAtFieldsOfLines(t *testing.T) {
 	written.Role, written.Event = "reader", EventLogin
 	line := written.append(nil)
 	enums := map[string][]string{
-		"kind":     {KindCall, KindDecision, KindAdmin, KindCheckpoint, KindNote, KindExpired},
+		"kind":     {KindCall, KindDecision, KindAdmin, KindCheckpoint, KindNote, KindExpired, fields.AllValues},
 		"outcome":  {string(mcp.OutcomeOK), string(mcp.OutcomeToolError), string(mcp.OutcomeInputRequired), string(mcp.OutcomeCancelled), string(mcp.OutcomeError)},
 		"decision": {Allowed, "ask", Denied},
 	}

@@ -217,6 +217,9 @@ func (r *settingsReference) add(of reflect.Type, at string, outer settings.Resta
 		case !isStruct:
 			facts = append(facts, r.settingType(field)...)
 		}
+		if settings.HasDefaults(field.Type) {
+			facts = append(facts, "With the defaults: `\""+name+"\": {}`.")
+		}
 		if flag, _, _ := strings.Cut(field.Tag.Get("flag"), " "); flag != "" {
 			facts = append(facts, r.text("Flag: `--%s`.", flag))
 		}

@@ -171,11 +171,23 @@ func (l *Launcher) servedBy(s *config.Server) (set *config.Set, names []string, 
 // IsJunction reports whether a command is this program, or any program named junction.
 func IsJunction(p place.Place, command string) bool {
 	base := strings.ToLower(filepath.Base(command))
-	if strings.TrimSuffix(base, ".exe") == "junction" {
-		return true
-	}
+	return strings.TrimSuffix(base, ".exe") == "junction" || isThisProgram(p, command)
+}
+
+// isThisProgram reports whether a command is the program of this process.
+func isThisProgram(p place.Place, command string) bool {
 	self, err := os.Executable()
 	return err == nil && p.Real(command) == p.Real(self)
+}
+
+// StartsUp reports whether t starts the program of this process as junction up.
+func (t *Target) StartsUp(p place.Place) bool {
+	s := t.Server
+	if s == nil || t.IsInstalled || !t.IsProgram() || len(s.Args) == 0 || s.Args[0] != "up" {
+		return false
+	}
+	command, err := p.LookPath(s.Command)
+	return err == nil && isThisProgram(p, command)
 }
 
 // listensAt reports whether the URL leads to at.

@@ -41,6 +41,7 @@ type Target struct {
 	Locked      *install.LockedServer // lock of the server; nil without one
 	Through     string                // the junction up that serves it; empty if this process connects to the server itself
 	Connected   func()                // called by a gateway after it connects; may be nil
+	IsGateway   bool                  // whether the entry leads to a gateway of this program, whose refusals are reported as such
 }
 
 // Title returns the server's name for users.
@@ -122,7 +123,7 @@ func (l *Launcher) Options(t Target) mcp.ClientOptions {
 		Info: l.Info, Name: t.Name, Revision: cmp.Or(l.Revision, t.Revision), Logger: l.Logger(t.Name),
 		Timeout: cmp.Or(l.Timeout, t.Timeout), ConnectTimeout: cmp.Or(l.Timeout, t.StartTimeout),
 	}
-	if t.Server != nil { // the marks of a configured server are not trusted, because it is not a gateway of this chain
+	if t.Server != nil && !t.IsGateway { // a server could set the marks of a gateway
 		o.Middleware = append(o.Middleware, removeRefusalMarks)
 	}
 	// A call that becomes a task waits for the task. The client of a proxy that handles tasks

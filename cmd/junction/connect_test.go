@@ -42,7 +42,8 @@ func TestAHostStartsJunctionInPlaceOfItsServersUntilItIsDisconnected(t *testing.
 	if readTap(t, path) != before {
 		t.Fatalf("it was changed: %s", readTap(t, path))
 	}
-	runs(t, "", "connect", "cursor", "--yes").expect(t, cli.ExitOK, "Added to ~/junction/mcp.json: 1 server\nConnected: ~/.cursor/mcp.json\nTo apply this in Cursor, switch the server off and on in its settings, or restart it.\nTo put its own servers back: junction host disconnect cursor\n", "")
+	runs(t, "", "connect", "cursor", "--yes").expect(t, cli.ExitOK, "Added to ~/junction/mcp.json: 1 server\nConnected: ~/.cursor/mcp.json\nTo apply this in Cursor, switch the server off and on in its settings, or restart it.\nTo put its own servers back: junction host disconnect cursor\n"+
+		"Rules: none. Log: none.\nFor a log, and for rules in ~/junction/policy.json, add \"junction\": {\"policy\": \"policy.json\", \"audit\": {}} next to \"mcpServers\" in ~/junction/mcp.json\n", "")
 	own := filepath.Join(home, "junction", "mcp.json")
 	want := "\ufeff{ // mine\r\n  \"mcpServers\": {\r\n    \"junction\": {\r\n      \"command\": " + quoteJSON(self(t)[0]) + ",\r\n      \"args\": [\"up\", \"--stdio\", \"--config\", " + quoteJSON(own) + "]\r\n    },\r\n  },\r\n}\r\n"
 	if now := readTap(t, path); now != want {
@@ -198,7 +199,7 @@ func TestDoctorLooksAtHostsThatAreConnected(t *testing.T) {
 	const broken = cli.ExitToolFailed
 	got := runs(t, "", "doctor")
 	got.expect(t, cli.ExitOK, "host cursor\n  ok      file: ~/.cursor/mcp.json\n  ok      entry: as junction host connect wrote it\n  ok      program: ", "")
-	if !strings.Contains(got.stdout, "  ok      configuration: ~/junction/mcp.json\n1 server, 1 host, 0 broken.\n") {
+	if !strings.Contains(got.stdout, "  ok      configuration: ~/junction/mcp.json\n  ok      rules: none; to have those that you write into ~/junction/policy.json, add \"junction\": {\"policy\": \"policy.json\"} next to \"mcpServers\" in ~/junction/mcp.json\n  ok      log: none; to keep one, add \"junction\": {\"audit\": {}} next to \"mcpServers\" in ~/junction/mcp.json\n1 server, 1 host, 0 broken.\n") {
 		t.Errorf("it says %s", got.stdout)
 	}
 
@@ -269,4 +270,80 @@ func TestDisconnectKeepsServersOfAnotherHost(t *testing.T) {
 			t.Errorf("nothing is connected: %s", got.stderr)
 		}
 	}
+}
+
+// Rules of junction chat do not apply to a connected host, and its user learns of that.
+func TestRulesAndLogOfAConnectedHostAreShown(t *testing.T) {
+	for _, test := range []struct {
+		name     string
+		settings string
+		rules    string // content of policy.json; none if empty
+		connect  string
+		doctor   []string
+		exit     int // of doctor
+	}{
+		{"rules of junction chat only", ``, `{}`,
+			"Rules: none. Log: none.\nFor a log, and for rules in ~/junction/policy.json, add ",
+			[]string{"  CAREFUL rules: none: those in ~/junction/policy.json are only of junction chat; to have them here, add \"junction\": {\"policy\": \"policy.json\"} next to \"mcpServers\" in ~/junction/mcp.json\n"}, cli.ExitOK},
+		{"both", `{"policy": "policy.json", "audit": {}}`, `{}`,
+			"Rules: ~/junction/policy.json. Log: ~/junction/audit.\n", []string{"  ok      rules: ~/junction/policy.json\n  ok      log: ~/junction/audit\n"}, cli.ExitOK},
+		{"rules that are only tried", `{"policy": "policy.json", "shadow": true}`, `{}`,
+			"Rules: ~/junction/policy.json (shadow: nothing is refused). Log: none.\nFor a log, add \"audit\": {} to \"junction\" in ~/junction/mcp.json\n", []string{"rules: ~/junction/policy.json (shadow: nothing is refused)\n"}, cli.ExitOK},
+		{"a log only", `{"audit": {"folder": "calls"}}`, ``,
+			"Rules: none. Log: ~/junction/calls.\nFor rules in ~/junction/policy.json, add \"policy\": \"policy.json\" to \"junction\" in ~/junction/mcp.json\n", []string{"  ok      rules: none; to have those that you write into ", "  ok      log: ~/junction/calls\n"}, cli.ExitOK},
+		{"rules that are missing", `{"policy": "policy.json"}`, ``,
+			"Rules: ~/junction/policy.json. ", []string{"  BROKEN  rules: ", "fix: correct the file; until then the host has no servers\n"}, cli.ExitToolFailed},
+		{"rules with a mistake", `{"policy": "policy.json"}`, `{"rules": [{"effect": "deny", "when": "1 +"}]}`,
+			"Rules: ~/junction/policy.json. ", []string{"  BROKEN  rules: "}, cli.ExitToolFailed},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			path, _ := tapHome(t)
+			home := filepath.Dir(filepath.Dir(path))
+			own := `{"mcpServers": {}`
+			if test.settings != "" {
+				own += `, "junction": ` + test.settings
+			}
+			writeTap(t, filepath.Join(home, "junction", "mcp.json"), own+"}")
+			if test.rules != "" {
+				writeTap(t, filepath.Join(home, "junction", "policy.json"), test.rules)
+			}
+			runs(t, "", "connect", "cursor", "--yes").expect(t, cli.ExitOK, test.connect, "")
+			got := runs(t, "", "doctor")
+			for _, want := range test.doctor {
+				got.expect(t, test.exit, want, "")
+			}
+		})
+	}
+}
+
+// What remove and disconnect leave on the disk is named.
+func TestWhatStaysIsShown(t *testing.T) {
+	path, _ := tapHome(t)
+	home := filepath.Dir(filepath.Dir(path))
+	runs(t, "", "connect", "cursor", "--yes").expect(t, cli.ExitOK, "Connected", "")
+	own := filepath.Join(home, "junction", "mcp.json")
+	writeTap(t, own, strings.Replace(readTap(t, own), `{`, `{"junction": {"servers": {"calc": {"tags": ["math"]}}},`, 1))
+	writeTap(t, filepath.Join(home, "junction", "policy.json"), `{}`)
+	runs(t, "", "disconnect", "cursor").expect(t, cli.ExitOK, "\nStill in ~/junction: ", "")
+	got := runs(t, "", "remove", "calc")
+	got.expect(t, cli.ExitOK, "Its settings stay in ~/junction/mcp.json: servers.calc of \"junction\"\nStill in ~/junction: ", "")
+	if !strings.Contains(got.stdout, "mcp.json, policy.json, ") {
+		t.Errorf("it says %s", got.stdout)
+	}
+}
+
+// Broken settings do not undo a connection, but its user learns that the host cannot start junction.
+func TestConnectWarnsOfBrokenSettings(t *testing.T) {
+	path, _ := tapHome(t)
+	writeTap(t, filepath.Join(filepath.Dir(filepath.Dir(path)), "junction", "mcp.json"), `{"mcpServers": {}, "junction": {"audit": true}}`)
+	runs(t, "", "connect", "cursor", "--yes").expect(t, cli.ExitOK, "Connected", `junction: warning: Cursor cannot start junction: `)
+	runs(t, "", "doctor").expect(t, cli.ExitToolFailed, "BROKEN  settings: ", "")
+}
+
+// The file of a connected host has no rules of its own: policy list names the one that has them.
+func TestRulesOfAConnectedFileAreThoseOfJunctionsFile(t *testing.T) {
+	path, _ := tapHome(t)
+	runs(t, "", "connect", "cursor", "--yes").expect(t, cli.ExitOK, "Connected", "")
+	own := filepath.Join(filepath.Dir(filepath.Dir(path)), "junction", "mcp.json")
+	runs(t, "", "policy", "list", "--config", path).expect(t, cli.ExitOK, "ask ", "junction: these are the rules of junction chat, from ~/junction/policy.json. Those of Cursor: junction policy list --config "+own+"\n")
 }

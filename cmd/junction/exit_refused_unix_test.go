@@ -79,6 +79,47 @@ func TestADeniedToolIsNotUnknown(t *testing.T) {
 	}
 }
 
+// The entry of a connected host is a gateway, however it is named: its refusals are reported as those of a URL.
+func TestRefusalsOfAnEntryAreReported(t *testing.T) {
+	clitest.NoState(t)
+	dir := t.TempDir()
+	rules := filepath.Join(dir, "rules.json")
+	clitest.Write(t, map[string]string{rules: `{"rules":[{"effect":"deny","tool":"echo","reason":"no echoes"},{"effect":"deny","tool":"add","when":"args.a > 10","reason":"too large"}],"default":"allow"}`})
+	r := serving(t, "up", "--tools", "all", "--policy", rules, "everything")
+	program := append(self(t), "up", "--stdio", "--tools", "all", "--policy", rules, "everything")
+	config := configuration(t, map[string]any{
+		"program": map[string]any{"command": program[0], "args": program[1:], "env": map[string]string{asProgram: "1"}},
+		"address": map[string]any{"url": r.url},
+	})
+	for _, way := range [][]string{{"program", "--config", config}, {"address", "--config", config}, {r.url}} {
+		for _, test := range []struct{ words, stderr string }{
+			{"everything__echo message=hi", "junction: refused by junction: not allowed: no echoes; the tool \"everything__echo\" is denied by deny "},
+			{`everything__echo {"message":"hi"}`, "junction: refused by junction: not allowed: no echoes; the tool \"everything__echo\" is denied by deny "},
+			{"everything__add a=11 b=1", "junction: refused by junction: not allowed: too large\n"},
+		} {
+			got := runs(t, "", append([]string{"call", way[0]}, append(strings.Fields(test.words), way[1:]...)...)...)
+			if got.code != cli.ExitRefused || got.stdout != "" || !strings.HasPrefix(got.stderr, test.stderr) || strings.Count(got.stderr, "\n") != 1 {
+				t.Errorf("%s, %s: %+v", way[0], test.words, got)
+			}
+		}
+	}
+}
+
+// The hint about a name has the error of the server, whose reason may be another one.
+func TestTheHintAboutANameHasTheErrorOfTheServer(t *testing.T) {
+	clitest.Alone(t)
+	const server = `while read -r line; do
+	id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+	case $line in
+	*server/discover*) printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"unknown"}}\n' "$id" ;;
+	*'"initialize"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"d","version":"1"}}}\n' "$id" ;;
+	*tools/list*) printf '{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"edit_file","inputSchema":{"type":"object"}}]}}\n' "$id" ;;
+	*tools/call*) printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"not today"}}\n' "$id" ;;
+	esac
+done`
+	runs(t, "", "call", "edit_fle", "--", "sh", "-c", server).expect(t, cli.ExitProtocol, "", `junction: the server lists no tool "edit_fle"; did you mean "edit_file"? Its error: not today`+"\n")
+}
+
 // A server that says of itself what only a gateway may say is not believed.
 func TestServersDoNotSpeakForTheGateway(t *testing.T) {
 	clitest.Alone(t)

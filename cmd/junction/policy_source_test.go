@@ -30,7 +30,10 @@ func TestPolicyCommandsGoByTheRulesOfUp(t *testing.T) {
 		{"a profile that there is not is an error", "explain s t --offline --config on/mcp.json --profile taem", cli.ExitUsage, "", `--profile: there is no profile "taem"; the configuration has rest, team`},
 		{"--policy takes its place", "explain s t --offline --config on/mcp.json --policy none.json", cli.ExitOK, "ASK", ""},
 		{"but not that of a profile's", "explain s t --offline --config on/mcp.json --policy none.json --profile team --json", cli.ExitOK, `"files":["on/team.json","none.json"]`, "on/team.json and none.json"},
-		{"settings that name none leave one's own, which up does not have", "explain s t --offline --config plain.json", cli.ExitOK, `decided by "own"`, "junction: the configuration names no policy, so junction up has rules only with --policy; these are your own rules, from "},
+		{"settings that name none leave one's own, which up does not have", "explain s t --offline --config plain.json", cli.ExitOK, `decided by "own"`, "/policy.json. With this configuration junction up has no rules; for these ones, add \"junction\": {\"policy\": \"PATH\"} next to \"mcpServers\" in plain.json\n"},
+		{"nor does it without --config", "explain s t --offline", cli.ExitOK, `decided by "own"`, "Connected hosts and junction up have no rules; for these ones, add \"junction\": {\"policy\": \"policy.json\"} next to \"mcpServers\" in "},
+		{"list says so, too", "list", cli.ExitOK, "deny", "junction: these are the rules of junction chat, from "},
+		{"and where there are settings", "list --config bare.json", cli.ExitOK, "deny", "for these ones, add \"policy\": \"PATH\" to \"junction\" in bare.json\n"},
 		{"list has them", "list --config on/mcp.json", cli.ExitOK, "on/rules/up.json:1", "these are the rules of junction up"},
 		{"and those of a profile", "list --config on/mcp.json --profile team", cli.ExitOK, "on/team.json:1", ""},
 	} {
@@ -44,9 +47,10 @@ func TestPolicyCommandsGoByTheRulesOfUp(t *testing.T) {
 				filepath.Join(config, "junction", "policy.json"): denies("own"),
 				"on/mcp.json": withSettings, "on/rules/up.json": denies("up"), "on/team.json": strings.ReplaceAll(denies("team"), `"s"`, `"t"`),
 				"near/mcp.json": `{"mcpServers": {"s": {"command": "s"}}}`, "near/junction.json": `{"junction": {"policy": "up.json"}}`, "near/up.json": denies("near"),
-				"plain.json": `{"mcpServers": {"s": {"command": "s"}}}`, "none.json": `{}`,
+				"plain.json": `{"mcpServers": {"s": {"command": "s"}}}`, "bare.json": `{"mcpServers": {}, "junction": {"audit": {}}}`, "none.json": `{}`,
 			})
-			runs(t, "", append([]string{"policy"}, strings.Split(test.args, " ")...)...).expect(t, test.code, test.stdout, test.stderr)
+			own := strings.Trim(quoteJSON(filepath.Join(config, "junction", "policy.json")), `"`)
+			runs(t, "", append([]string{"policy"}, strings.Split(test.args, " ")...)...).expect(t, test.code, test.stdout, strings.ReplaceAll(test.stderr, "PATH", own))
 		})
 	}
 }

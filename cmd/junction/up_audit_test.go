@@ -141,7 +141,7 @@ func TestSecretsHiddenFromAServerAreNotInTheLog(t *testing.T) {
 	runs(t, "", "audit", "query", "log", "--tool", "nosuch").expect(t, cli.ExitOK, "", "No line matches.")
 	runs(t, "", "audit", "query", "log", "--outcome", "denied").expect(t, cli.ExitUsage, "", `--outcome: expected one of ok, tool_error, input_required, cancelled, error, got "denied"; to find calls that rules refused, use --decision deny`)
 	runs(t, "", "audit", "tail", "log", "--decision", "no").expect(t, cli.ExitUsage, "", `--decision: expected one of allow, ask, deny, got "no"`)
-	runs(t, "", "audit", "query", "log", "--kind", "calls").expect(t, cli.ExitUsage, "", `--kind: expected one of call, decision, admin, checkpoint, note, expired, got "calls"`)
+	runs(t, "", "audit", "query", "log", "--kind", "calls").expect(t, cli.ExitUsage, "", `--kind: expected one of call, decision, admin, checkpoint, note, expired, all, got "calls"`)
 }
 
 func TestCallsRefusedByALimitAreDecisionsInTheLog(t *testing.T) {

@@ -152,7 +152,7 @@ func TestTheConsoleAsksTheRulesAndTheLogOfAGateway(t *testing.T) {
 	}
 	for query, want := range map[string]string{"limit=0": "expected 1 to 1000", "limit=x": "invalid syntax", "since=soon": `"since: expected a time`,
 		"outcome=bogus": `outcome: expected one of ok, tool_error, input_required, cancelled, error, got \"bogus\"`, "outcome=denied": "to find calls that rules refused, use decision deny",
-		"decision=no": "decision: expected one of allow, ask, deny", "kind=call,calls": `kind: expected one of call, decision, admin, checkpoint, note, expired, got \"calls\"`} {
+		"decision=no": "decision: expected one of allow, ask, deny", "kind=call,calls": `kind: expected one of call, decision, admin, checkpoint, note, expired, all, got \"calls\"`} {
 		if status, text := ask("GET", "audit?"+query, ""); status != http.StatusBadRequest || !strings.Contains(text, want) {
 			t.Errorf("%s gets %d %s", query, status, text)
 		}

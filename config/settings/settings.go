@@ -277,13 +277,67 @@ func Members() []string {
 func Parse(raw []byte) (*Settings, error) {
 	_, v := inferred()
 	if err := v.Validate(raw); err != nil {
-		return nil, err
+		return nil, withDefaults(err)
 	}
 	s := new(Settings)
 	if err := schema.Decode(raw, s); err != nil {
 		return nil, err
 	}
 	return s, s.check()
+}
+
+// HasDefaults reports whether a member of this type has an effect as an empty object: it is a
+// pointer to a struct without required members.
+func HasDefaults(of reflect.Type) bool {
+	if of.Kind() != reflect.Pointer || of.Elem().Kind() != reflect.Struct {
+		return false
+	}
+	for field := range of.Elem().Fields() {
+		if _, options, _ := strings.Cut(field.Tag.Get("json"), ","); options == "" && !field.Anonymous {
+			return false
+		}
+	}
+	return true
+}
+
+// defaulted returns the names of the members below a struct for which [HasDefaults] is true.
+var defaulted = sync.OnceValue(func() map[string]bool {
+	names, seen := map[string]bool{}, map[reflect.Type]bool{}
+	var walk func(of reflect.Type)
+	walk = func(of reflect.Type) {
+		for of.Kind() == reflect.Pointer || of.Kind() == reflect.Slice || of.Kind() == reflect.Map {
+			of = of.Elem()
+		}
+		if of.Kind() != reflect.Struct || seen[of] {
+			return
+		}
+		seen[of] = true
+		for field := range of.Fields() {
+			if HasDefaults(field.Type) {
+				name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+				names[name] = true
+			}
+			walk(field.Type)
+		}
+	}
+	walk(reflect.TypeFor[Settings]())
+	return names
+})
+
+// withDefaults adds the empty object to violations about another value in its place.
+func withDefaults(err error) error {
+	fault, is := errors.AsType[*schema.Error](err)
+	if !is {
+		return err
+	}
+	for i := range fault.Violations {
+		v := &fault.Violations[i]
+		name := v.Path[strings.LastIndex(v.Path, ".")+1:]
+		if v.Expected == "object or null" && defaulted()[name] {
+			v.Expected = fmt.Sprintf("an object, such as %q: {} for the defaults", name)
+		}
+	}
+	return err
 }
 
 // minAuditAge is the shortest time before a file of the audit log is closed or removed.

@@ -76,6 +76,9 @@ func TestErrorsNameThePath(t *testing.T) {
 		`{"servers":{"a":{"owner":"two"}}}`:                                                 "servers.a.owner",
 		`{"stateKeys":[""]}`:                                                                "stateKeys[0]: expected at least 32 bytes, got 0",
 		`[]`:                                                                                "object",
+		`{"audit":true}`:                                                                    `audit: expected an object, such as "audit": {} for the defaults, got true`,
+		`{"servers":{"a":{"sandbox":"strict"}}}`:                                            `servers.a.sandbox: expected an object, such as "sandbox": {} for the defaults, got "strict"`,
+		`{"state":true}`:                                                                    "state: expected object or null, got true",
 	} {
 		if _, err := Parse([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q in it", text, err, want)

@@ -17,7 +17,7 @@ import (
 //
 //	name:"tool"           name of the flag or parameter; by default the field's name in lower case
 //	doc:"…"               usage text; its first WORD in capitals is the placeholder of the value
-//	enum:"a,b"            valid values; users may give several, separated by commas
+//	enum:"a,b"            valid values; users may give several, separated by commas; all selects each
 //	match:"equal"         comparison with an object's member: equal, part (ignoring case), since, until
 //	member:"name"         name of the object's member; by default the name of the parameter
 //
@@ -80,6 +80,9 @@ type FlagSet interface {
 	Bool(name string, value bool, usage string) *bool
 	Int(name string, value int, usage string) *int
 }
+
+// AllValues is the value in a tag enum that leaves a field empty, so that it selects each value.
+const AllValues = "all"
 
 // Flags defines the flags of all parameters whose names are not in but. The returned function sets
 // the fields of the flags that were given.
@@ -182,7 +185,9 @@ func (p *Param) set(field reflect.Value, given []string) error {
 				return fmt.Errorf("expected one of %s, got %.40q", strings.Join(p.Enum, ", "), word)
 			}
 		}
-		field.SetString(value)
+		if p.Enum == nil || !slices.Contains(strings.Split(value, ","), AllValues) {
+			field.SetString(value)
+		}
 	}
 	return nil
 }

@@ -129,3 +129,17 @@ func TestObjectsFitAFilter(t *testing.T) {
 		}
 	}
 }
+
+// The value all, where a tag has it, selects each value.
+func TestAllSelectsEachValue(t *testing.T) {
+	type filter struct {
+		Kind string `match:"equal" enum:"call,note,all" doc:"of this KIND"`
+	}
+	params := ParamsOf[filter]()
+	for given, want := range map[string]string{"all": "", "call,all": "", "call": "call", "call,note": "call,note"} {
+		var got filter
+		if err := params.Query(&got, url.Values{"kind": {given}}); err != nil || got.Kind != want {
+			t.Errorf("%s: got %q, %v, want %q", given, got.Kind, err, want)
+		}
+	}
+}

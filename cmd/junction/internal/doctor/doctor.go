@@ -43,7 +43,8 @@ that the server marks as read-only and closed-world, and that needs no arguments
 such a tool it calls none.
 
 Without SERVER it checks each host that junction host connect connected, too: whether the
-host's program or address exists, whether the entry changed, and which servers bypass junction.
+host's program or address exists, whether the entry changed, which rules and log the host has,
+and which servers bypass junction.
 
 ` + cli.ExitCodes("every step of every server works", "a step fails", "", "the configuration cannot be read"),
 		ValidArgsFunction: reach.SuggestServers(a),

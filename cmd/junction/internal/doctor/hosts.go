@@ -9,10 +9,12 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/policies"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/hostconfig"
 	"github.com/junction-mcp/junction/launch"
+	"github.com/junction-mcp/junction/policy"
 )
 
 // examineHosts examines the hosts that junction host connect changed.
@@ -91,7 +93,7 @@ func examineHost(ctx context.Context, a *cli.App, h hostconfig.Host, r *hostconf
 // examineEntry examines the program or the address of a host's entry.
 func examineEntry(ctx context.Context, a *cli.App, ours *hostconfig.Entry, p *Report, again string) bool {
 	if ours.URL != "" {
-		return reachAddress(ctx, &config.Server{URL: ours.URL}, p)
+		return reachAddress(ctx, &config.Server{URL: ours.URL}, p) && p.Pass("rules", "those of the junction up at that address, and its log")
 	}
 	if _, err := a.LookPath(ours.Command); err != nil {
 		return p.Fail("program", err.Error(), "install junction there again, or "+again)
@@ -110,5 +112,36 @@ func examineEntry(ctx context.Context, a *cli.App, ours *hostconfig.Entry, p *Re
 		}
 		p.Pass("configuration", "%s", a.Short(ours.Args[k+1]))
 	}
-	return true
+	return examineOversight(a, ours.Args, p)
+}
+
+// examineOversight examines the rules and the audit log of the junction up that a host starts.
+func examineOversight(a *cli.App, args []string, p *Report) bool {
+	o, err := policies.ReadOversight(a, args)
+	if err != nil {
+		return p.Fail("settings", err.Error(), "correct the file; until then the host has no servers")
+	}
+	rules, log := o.Lines(a)
+	_, noRules := os.Stat(o.Own)
+	switch {
+	case len(o.Rules) > 0:
+		for _, path := range o.Rules {
+			file, err := policy.Load(path, policy.LoadOptions{})
+			if err == nil {
+				_, err = policy.Compile(file.Rules, policy.Options{Default: file.Default})
+			}
+			if err != nil {
+				return p.Fail("rules", err.Error(), "correct the file; until then the host has no servers")
+			}
+		}
+		p.Pass("rules", "%s", rules)
+	case noRules == nil:
+		p.careful("rules", "none: those in %s are only of junction chat; to have them here, %s", a.Short(o.Own), o.Remedy(a, true, false))
+	default:
+		p.Pass("rules", "none; to have those that you write into %s, %s", a.Short(o.Own), o.Remedy(a, true, false))
+	}
+	if o.Log == "" {
+		log += "; to keep one, " + o.Remedy(a, false, true)
+	}
+	return p.Pass("log", "%s", log)
 }

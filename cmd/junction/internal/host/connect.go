@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/policies"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/cmd/junction/internal/up"
 	"github.com/junction-mcp/junction/config"
@@ -133,7 +134,32 @@ func (c *connecting) run(ctx context.Context) error {
 	if own == nil && len(c.there) == 0 && c.url == "" && c.path == config.Own(launch.ConfigOptions(c.Place)) {
 		c.Out.Printf("Until you run junction server add, %s gets a server to try: everything\n", c.host.Name)
 	}
+	c.showOversight()
 	return nil
+}
+
+// showOversight prints the rules and the audit log that the host now has, and how to add those that
+// it lacks.
+func (c *connecting) showOversight() {
+	if c.to.URL != "" {
+		c.Out.Printf("Rules and log: those of the junction up at %s.\n", c.to.URL)
+		return
+	}
+	o, err := policies.ReadOversight(c.App, c.to.Args)
+	if err != nil {
+		c.Screen.Printf("junction: warning: %s cannot start junction: %v\n", c.host.Name, err)
+		return
+	}
+	rules, log := o.Lines(c.App)
+	c.Out.Printf("Rules: %s. Log: %s.\n", rules, log)
+	switch noRules, noLog := len(o.Rules) == 0, o.Log == ""; {
+	case noRules && noLog:
+		c.Out.Printf("For a log, and for rules in %s, %s\n", c.Short(o.Own), o.Remedy(c.App, true, true))
+	case noRules:
+		c.Out.Printf("For rules in %s, %s\n", c.Short(o.Own), o.Remedy(c.App, true, false))
+	case noLog:
+		c.Out.Printf("For a log, %s\n", o.Remedy(c.App, false, true))
+	}
 }
 
 // writeOwn writes after, the content with the imported servers, to junction's own file. If after is

@@ -25,7 +25,8 @@ func DisconnectCommand(a *cli.App) *cobra.Command {
 		Long: `Restore a host's file from before junction host connect, byte for byte. If the file was
 changed meanwhile, only the entry of junction is replaced by the servers that were there.
 The servers that connect wrote into junction's own file stay there, and so do the secrets.
-disconnect lists them, with the commands that remove them. It asks no questions.
+disconnect lists them, with the commands that remove them, and the other files of junction,
+which stay, too. It asks no questions.
 
 ` + cli.ExitCodes("done", "", "", "a file cannot be restored, or nothing is connected"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -83,6 +84,9 @@ func disconnect(a *cli.App, hosts, files []string, all bool) error {
 	}
 	for _, s := range own {
 		printRemaining(a, s, others)
+	}
+	if len(records) > 0 && len(others) == 0 {
+		reach.ShowKept(a)
 	}
 	return nil
 }

@@ -256,13 +256,14 @@ func auditQueryCommand(a *cli.App) *cobra.Command {
 		Short: "Show past calls: all, or those of a server, tool, user or time",
 		Long: `Print the lines that match all flags, the oldest first; with --limit only the newest.
 With several folders, such as those of replicas, the lines of all logs are in the order of
-their times, and each has its folder as "log". junction audit verify reports whether the log was changed.
+their times, and each has its folder as "log". A terminal does not show checkpoints, starts
+and stops without --kind or --event. junction audit verify reports whether the log was changed.
 
   junction audit query --decision deny --since 24h
   junction audit query --tool write --principal ada --json
 
 ` + auditHelp + "\n\n" + auditExitHelp,
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			folders, err := auditArguments(a.Place, args)
 			if err != nil {
 				return err
@@ -271,9 +272,16 @@ their times, and each has its folder as "log". junction audit verify reports whe
 			if err := FilterError(chosen(&f)); err != nil {
 				return err
 			}
-			n, err := printLines(a, LastLines(audit.ReadAll(folders, f), most))
+			lines, others := audit.ReadAll(folders, f), 0
+			if chooses := cmd.Flags().Changed; a.Out.Terminal() && !a.Flags.JSON && !chooses("kind") && !chooses("event") {
+				lines = withoutOperation(lines, &others)
+			}
+			n, err := printLines(a, LastLines(lines, most))
 			if err == nil && n == 0 && most != 0 && !a.Flags.JSON {
 				a.Screen.Printf("No line matches.\n")
+			}
+			if err == nil && others > 0 {
+				a.Screen.Printf("%s of other kinds, such as checkpoints; --kind all shows them.\n", plaintext.Count(others, "line"))
 			}
 			return err
 		},
@@ -326,6 +334,9 @@ func printLines(a *cli.App, lines iter.Seq2[json.RawMessage, error]) (n int, err
 		text := string(line)
 		if !a.Flags.JSON {
 			text = FormatLine(line)
+		}
+		if a.Out.Terminal() && !a.Flags.JSON {
+			text = hashes().ReplaceAllString(text, "$1…")
 		}
 		if _, err := fmt.Fprintln(a.Out, text); err != nil {
 			return n, err

@@ -31,7 +31,7 @@ strictest rule that matches a call decides, in any order: deny, then ask, then a
 "when" is a condition in CEL.
 
   junction up    reads --policy FILE, or the file that "policy" in its settings names;
-                 without either it has no rules
+                 without either it has no rules, nor has a connected host
   junction chat  reads --policy FILE, or junction/policy.json in your configuration folder
 
 The other commands of junction policy read --policy FILE, or the file of junction up. If

@@ -2,14 +2,19 @@ package policies
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/gateway/rules"
+	"github.com/junction-mcp/junction/hostconfig"
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/launch"
 )
 
 // CheckProfile returns a usage error if the settings do not define the profile.
@@ -68,10 +73,7 @@ func (p *policySource) book(profile string) (*rules.Book, error) {
 
 // report prints which files contain the rules, unless the command line names the only one.
 func (p *policySource) report(profile string) {
-	var files []string
-	for _, path := range p.files(profile) {
-		files = append(files, p.app.Short(path))
-	}
+	files := p.files(profile)
 	own, err := rules.UserFile(p.app.Place, "")
 	switch {
 	case p.flag != "" && len(files) == 1:
@@ -80,8 +82,36 @@ func (p *policySource) report(profile string) {
 		if profile != "" {
 			where = " in the profile " + profile
 		}
-		p.app.Screen.Printf("junction: these are the rules of junction up%s, set in %s: %s\n", where, p.app.Short(p.from), strings.Join(files, " and "))
-	case err == nil && (p.from != "" || len(p.app.Launch.Config) > 0):
-		p.app.Screen.Printf("junction: the configuration names no policy, so junction up has rules only with --policy; these are your own rules, from %s\n", p.app.Short(own))
+		p.app.Screen.Printf("junction: these are the rules of junction up%s, set in %s: %s\n", where, p.app.Short(p.from), shortPaths(p.app, files))
+	case err == nil:
+		p.app.Screen.Printf("junction: these are the rules of junction chat, from %s. %s\n", p.app.Short(own), p.others(own))
 	}
+}
+
+// others returns a sentence about the rules of connected hosts and junction up, if the settings name
+// none. own is the file of the user's own rules.
+func (p *policySource) others(own string) string {
+	who, file := "Connected hosts and junction up have no rules", config.Own(launch.ConfigOptions(p.app.Place))
+	if given := p.app.Launch.Config; len(given) > 0 {
+		who, file = "With this configuration junction up has no rules", p.app.Path(given[0])
+		if host := p.connected(file); host != nil {
+			return fmt.Sprintf("Those of %s: junction policy list --config %s", host.Title(p.app.Place), plaintext.ShellWord(host.File))
+		}
+	}
+	return who + "; for these ones, " + addSettings(p.app, p.from, file, policyMember(own, cmp.Or(p.from, file)))
+}
+
+// connected returns the servers of the connected host whose configuration file has this path, or nil.
+func (p *policySource) connected(path string) *reach.ImportedServers {
+	journal, err := launch.OpenJournal(p.app.Place)
+	if err != nil {
+		return nil
+	}
+	records, _ := journal.Records() // junction doctor reports unreadable ones
+	for _, r := range records {
+		if launch.IsConnected(p.app.Place, []*hostconfig.Record{r}, path) {
+			return reach.FindImported(p.app.Place, r)
+		}
+	}
+	return nil
 }

@@ -12,11 +12,13 @@ import (
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/config"
+	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/hostconfig"
 	"github.com/junction-mcp/junction/internal/nearest"
 	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/launch"
+	"github.com/junction-mcp/junction/mcp"
 )
 
 // ConfiguredServers reads the configuration. If --config names the files, an unreadable file is an
@@ -56,7 +58,49 @@ func ConfiguredTarget(ctx context.Context, a *cli.App, name string) (launch.Targ
 	if err := a.Launch.Consent(ctx, e); err != nil {
 		return launch.Target{}, err
 	}
-	return a.Launch.Target(ctx, e)
+	t, err := a.Launch.Target(ctx, e)
+	if err == nil {
+		t.IsGateway = t.StartsUp(a.Place) || t.Server != nil && isRunningUp(ctx, a, t.Server.URL)
+	}
+	if err == nil && a.Sharing == sharedCalls && a.Screen.Terminal() {
+		s, _, _ := a.Launch.QuietSettings(set) // junction up reports an error of the settings
+		if what := bypassed(s, name); what != "" {
+			a.Screen.Printf("(directly to %s: the %s of junction up are not applied)\n", plaintext.Line(name, 80), what)
+		}
+	}
+	return t, err
+}
+
+// bypassed returns what protects a server in junction up only: rules, or settings of the server. It
+// returns "" for neither.
+func bypassed(s *settings.Settings, server string) string {
+	if s == nil {
+		return ""
+	}
+	if s.Policy != "" {
+		return "rules"
+	}
+	protects := func(r settings.Redact) bool { return len(r.Arguments)+len(r.Results) > 0 }
+	one := s.Servers[server]
+	protected := len(one.Only)+len(one.Hide) > 0 || one.Secrets != "" && one.Secrets != "pass" || protects(one.Redact)
+	for _, tool := range one.Tools {
+		protected = protected || tool.Hide || protects(tool.Redact)
+	}
+	if protected {
+		return "settings"
+	}
+	return ""
+}
+
+// isRunningUp reports whether a URL is an endpoint of a junction up of this user.
+func isRunningUp(ctx context.Context, a *cli.App, address string) bool {
+	if launch.At(address) == nil {
+		return false
+	}
+	all, _ := cli.Instances(ctx, a.Place) // without them, the server is not known to be one
+	return slices.ContainsFunc(all, func(i cli.Instance) bool {
+		return launch.At(i.Endpoint) != nil && (address == i.Endpoint || strings.HasPrefix(address, i.Endpoint+"/"))
+	})
 }
 
 // FindConfigured reads the configuration and finds a server as [Find] does.
@@ -256,13 +300,17 @@ func WrapUnlisted(what, name string, names []string, err error) error {
 		return err
 	}
 	near := nearest.Name(name, names)
+	text := fmt.Sprintf("the server lists no %s %q; junction list %ss lists those that it has", what, name, what)
 	switch {
 	case near != "":
-		return &UnlistedError{fmt.Sprintf("the server lists no %s %q; did you mean %q?", what, name, near), err}
+		text = fmt.Sprintf("the server lists no %s %q; did you mean %q?", what, name, near)
 	case strings.Contains(err.Error(), name):
 		return err
 	}
-	return &UnlistedError{fmt.Sprintf("the server lists no %s %q; junction list %ss lists those that it has", what, name, what), err}
+	if fault, is := errors.AsType[*mcp.Error](err); is { // the server may have a further reason
+		text += " Its error: " + plaintext.Line(fault.Message, cli.MaxLog)
+	}
+	return &UnlistedError{text, err}
 }
 
 // ImportedServers holds the servers that junction host connect copied from a host. They stay in
@@ -314,6 +362,34 @@ func FindImported(p place.Place, r *hostconfig.Record) *ImportedServers {
 		}
 	}
 	return s
+}
+
+// maxKept is the number of files that ShowKept names.
+const maxKept = 12
+
+// ShowKept prints the files in Junction's folder, such as settings, rules, logs and keys. They stay
+// after the last server is removed and the last host is disconnected.
+func ShowKept(a *cli.App) {
+	folder, err := a.State("")
+	if err != nil {
+		return // without a folder there are no files
+	}
+	entries, _ := os.ReadDir(folder) // an unreadable folder is not described
+	var names []string
+	for _, e := range entries {
+		name := e.Name()
+		if e.IsDir() {
+			name += "/"
+		}
+		names = append(names, plaintext.Line(name, 80))
+	}
+	if len(names) == 0 {
+		return
+	}
+	if more := len(names) - maxKept; more > 0 {
+		names = append(names[:maxKept], fmt.Sprintf("%d more", more))
+	}
+	a.Out.Printf("Still in %s: %s. If you no longer use Junction, remove this folder with its settings, rules, logs and keys.\n", a.Short(folder), strings.Join(names, ", "))
 }
 
 // WarnConnected prints a warning for each connected host that loses the server name, because the

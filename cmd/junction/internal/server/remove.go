@@ -9,6 +9,7 @@ import (
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/cmd/junction/internal/show"
+	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/hostconfig"
 	"github.com/junction-mcp/junction/install"
 	"github.com/junction-mcp/junction/internal/plaintext"
@@ -23,8 +24,8 @@ func RemoveCommand(a *cli.App) *cobra.Command {
 		Short: "Undo add: remove servers from the configuration, its lock and the cache",
 		Long: `Remove the entries of servers from the files that define them, and from junction.lock next to
 these files. Approvals of the servers are deleted, and so are packages in the cache that no
-lock has any longer. The rest of the files stays as it is. Secrets are kept; remove lists the
-ones that an entry uses, and the connected hosts that used the server through junction.
+lock has any longer. The rest of the files stays as it is. Secrets and settings are kept; remove
+lists those of the server, and the connected hosts that used it through junction.
 It asks no questions: junction server add adds a server again.
 
 ` + cli.ExitCodes("done", "", "", "no such server, or a file cannot be changed"),
@@ -61,10 +62,20 @@ func remove(ctx context.Context, a *cli.App, names []string) error {
 			named = append(named, e)
 		}
 	}
+	s, from, err := a.Launch.QuietSettings(set)
+	if err != nil {
+		s = &settings.Settings{} // other commands report the error
+	}
 	for _, e := range named {
 		if err := removeOne(ctx, a, e); err != nil {
 			return err
 		}
+		if _, has := s.Servers[e.Name]; has {
+			a.Out.Printf("Its settings stay in %s: servers.%s of \"junction\"\n", a.Short(from), plaintext.Line(e.Name, 80))
+		}
+	}
+	if len(named) == len(set.Servers) {
+		reach.ShowKept(a)
 	}
 	keep, err := inUse(&a.Launch.Locks)
 	if err != nil {

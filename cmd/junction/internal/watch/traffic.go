@@ -50,8 +50,8 @@ func TrafficCommand(a *cli.App) *cobra.Command {
 		Use:     "traffic [PID…]",
 		Aliases: []string{"watch"},
 		Short:   "Watch messages that go through Junction (for other hosts: host tap)",
-		Long: `Show the live messages of junction up, proxy and chat: of all processes of this user, also
-new ones, or only of the processes with these numbers.
+		Long: `Show the messages of junction up, proxy and chat from now on: of all processes of this
+user, also new ones, or only of the processes with these numbers.
 
 A terminal shows one line a call. Enter opens a call, q quits, ? shows the keys. Without a
 terminal, and with --json, --full or --count, junction prints one line a message, until
@@ -59,7 +59,8 @@ Ctrl-C. Messages of one client request have the same number in front. Secrets ar
 if their names or forms show them.
 
 For messages of hosts that do not use Junction, run junction host tap. traffic stores
-nothing; to log calls, run junction up --audit.`,
+nothing. Earlier calls are in junction audit query, if a log is kept: junction up --audit,
+or "audit" in its settings.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			for _, pid := range args {
 				if _, err := strconv.ParseUint(pid, 10, 31); err != nil {
@@ -154,6 +155,9 @@ func watchCalls(ctx context.Context, a *cli.App, pids []string, f TrafficFilter)
 	return cmp.Or(fault, ctx.Err())
 }
 
+// earlierCalls tells where calls are that were made before traffic began to watch.
+const earlierCalls = "Earlier calls: junction audit query, if a log is kept.\n"
+
 // reportWatching prints the number of watched processes. It returns an error if one of pids is not
 // running.
 func reportWatching(a *cli.App, pids []string, tapped, processes int) error {
@@ -163,9 +167,9 @@ func reportWatching(a *cli.App, pids []string, tapped, processes int) error {
 	case processes < len(pids):
 		return fmt.Errorf("some of %s are not a running junction up, proxy or chat; without a number, junction watches all of them", strings.Join(pids, ", "))
 	case processes == 0:
-		a.Screen.Printf("No junction up, proxy or chat is running; waiting for one.\n")
+		a.Screen.Printf("No junction up, proxy or chat is running; waiting for one. " + earlierCalls)
 	default:
-		a.Screen.Printf("Watching %s; Ctrl-C ends.\n", plaintext.Count(processes, "process"))
+		a.Screen.Printf("Watching %s from now on; Ctrl-C ends. "+earlierCalls, plaintext.Count(processes, "process"))
 	}
 	return nil
 }
