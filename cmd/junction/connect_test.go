@@ -288,7 +288,7 @@ func TestRulesAndLogOfAConnectedHostAreShown(t *testing.T) {
 		{"both", `{"policy": "policy.json", "audit": {}}`, `{}`,
 			"Rules: ~/junction/policy.json. Log: ~/junction/audit.\n", []string{"  ok      rules: ~/junction/policy.json\n  ok      log: ~/junction/audit\n"}, cli.ExitOK},
 		{"rules that are only tried", `{"policy": "policy.json", "shadow": true}`, `{}`,
-			"Rules: ~/junction/policy.json (shadow: nothing is refused). Log: none.\nFor a log, add \"audit\": {} to \"junction\" in ~/junction/mcp.json\n", []string{"rules: ~/junction/policy.json (shadow: nothing is refused)\n"}, cli.ExitOK},
+			"Rules: ~/junction/policy.json (shadow: nothing is refused). Log: none.\nFor a log, add \"audit\": {} to \"junction\" in ~/junction/mcp.json\n", []string{"  CAREFUL rules: ~/junction/policy.json (shadow: nothing is refused)\n"}, cli.ExitOK},
 		{"a log only", `{"audit": {"folder": "calls"}}`, ``,
 			"Rules: none. Log: ~/junction/calls.\nFor rules in ~/junction/policy.json, add \"policy\": \"policy.json\" to \"junction\" in ~/junction/mcp.json\n", []string{"  ok      rules: none; to have those that you write into ", "  ok      log: ~/junction/calls\n"}, cli.ExitOK},
 		{"rules that are missing", `{"policy": "policy.json"}`, ``,
@@ -338,6 +338,9 @@ func TestConnectWarnsOfBrokenSettings(t *testing.T) {
 	writeTap(t, filepath.Join(filepath.Dir(filepath.Dir(path)), "junction", "mcp.json"), `{"mcpServers": {}, "junction": {"audit": true}}`)
 	runs(t, "", "connect", "cursor", "--yes").expect(t, cli.ExitOK, "Connected", `junction: warning: Cursor cannot start junction: `)
 	runs(t, "", "doctor").expect(t, cli.ExitToolFailed, "BROKEN  settings: ", "")
+	runs(t, "", "disconnect", "cursor").expect(t, cli.ExitOK, "as it was", "")
+	writeTap(t, filepath.Join(filepath.Dir(filepath.Dir(path)), "junction", "mcp.json"), `{"mcpServers": {}}`)
+	runs(t, "", "connect", "cursor", "--yes", "--profile", "work").expect(t, cli.ExitOK, "Connected", `junction: warning: Cursor cannot start junction: --profile: there is no profile "work"`)
 }
 
 // The file of a connected host has no rules of its own: policy list names the one that has them.

@@ -118,7 +118,7 @@ func startText(p place.Place, entries []launch.Entry, fault string, hosts []conn
 	case fault != "":
 		next = append([][]string{{"junction doctor", "find what is broken, and how to fix it"}}, next...)
 	case len(hosts) > 0:
-		next = append(next, []string{"junction doctor", "check each step, and show the rules and the log"})
+		next = append(next, []string{"junction doctor", "check each step, the rules and the log"})
 	case len(up) > 0:
 		next = append(next, []string{"junction traffic", "watch the messages"})
 	default:

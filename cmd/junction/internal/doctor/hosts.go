@@ -135,6 +135,7 @@ func examineOversight(a *cli.App, args []string, p *Report) bool {
 			}
 		}
 		p.Pass("rules", "%s", rules)
+		p.Links[len(p.Links)-1].Careful = o.Shadow
 	case noRules == nil:
 		p.careful("rules", "none: those in %s are only of junction chat; to have them here, %s", a.Short(o.Own), o.Remedy(a, true, false))
 	default:

@@ -56,6 +56,9 @@ func ReadOversight(a *cli.App, args []string) (*Oversight, error) {
 			s, o.from = found, at.Path
 		}
 	}
+	if err := CheckProfile(s, *profile); err != nil {
+		return nil, err
+	}
 	s.Policy = cmp.Or(*policy, s.Policy)
 	o.Rules, o.Shadow = s.PolicyFiles(*profile), s.Shadow || *shadow
 	if *log != "" || s.Audit != nil {
@@ -79,7 +82,7 @@ func (o *Oversight) Lines(a *cli.App) (rules, log string) {
 	if len(o.Rules) > 0 {
 		rules = shortPaths(a, o.Rules)
 	}
-	if o.Shadow {
+	if len(o.Rules) > 0 && o.Shadow {
 		rules += " (shadow: nothing is refused)"
 	}
 	if o.Log != "" {
