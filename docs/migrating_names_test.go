@@ -19,7 +19,7 @@ var portedVariables = map[string]string{
 }
 
 // Names of other packages.
-var portedElsewhere = map[string]bool{"http": true, "fmt": true, "errors": true, "json": true, "slog": true, "context": true}
+var portedElsewhere = map[string]bool{"http": true, "fmt": true, "errors": true, "json": true, "slog": true, "context": true, "signal": true}
 
 var (
 	codeSpan  = regexp.MustCompile("`[^`]+`")
