@@ -25,7 +25,8 @@
 // mcp-go to the tags of the mcp library: jsonschema, jsonschema_description and mcp become doc, enum,
 // min and so on. It searches directories with all below them and prints the differences. With -w, it
 // changes the files. It reports the parts of tags that have no counterpart, leaves them where they
-// are, and then exits with code 1. A second run changes nothing.
+// are, and then exits with code 1. It does the same with folders in which no file imports an SDK; to
+// rewrite such a folder, run the command on it alone. A second run changes nothing.
 //
 // With -optional, a field is optional unless its jsonschema tag has the keyword required. Mcpdoc also
 // detects this in the files, by RequiredFromJSONSchemaTags: true.

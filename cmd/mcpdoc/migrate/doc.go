@@ -8,5 +8,6 @@
 //	jsonschema_description:"…", mcp:"…"       the text, in older programs
 //
 // A part without a tag in package mcp stays where it is, and becomes a [Problem]. AddTool refuses
-// such a tag, so nothing is lost unseen. A second run changes nothing.
+// such a tag, so nothing is lost unseen. The tags of folders that import no SDK stay, too, because
+// they may have another reader. A second run changes nothing.
 package migrate

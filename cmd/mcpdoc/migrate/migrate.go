@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/rogpeppe/go-internal/diff"
@@ -28,7 +30,7 @@ type Options struct {
 }
 
 // ErrLeft is the error of [Run] if some tags were left as they are.
-var ErrLeft = errors.New("some tags have no counterpart; they were left as they are")
+var ErrLeft = errors.New("some tags were left as they are")
 
 // A file is a Go file with tags of other libraries.
 type file struct {
@@ -39,20 +41,32 @@ type file struct {
 
 // Run rewrites the tags of Go files. A path is a file or a folder with all below it. Folders named
 // vendor or testdata are left out, as are those whose names begin with a dot or an underscore.
+//
+// If some of the files import an SDK, Run leaves the tags of folders in which no file does. The
+// schemas of a configuration, for example, have the same tags. Run reports these folders. A run with
+// such a folder alone rewrites it.
 func Run(paths []string, o Options) error {
 	var files []file
+	users := map[string]bool{} // folders with a file that imports an SDK
 	for _, path := range paths {
-		found, err := read(path, &o)
+		found, err := read(path, users, &o)
 		if err != nil {
 			return err
 		}
 		files = append(files, found...)
 	}
 	tags, changed, left := 0, 0, 0
+	others := map[string]int{} // tags in folders that import no SDK
 	for _, f := range files {
 		rewritten, n, problems, err := Source(f.name, f.source, o.Optional)
 		if err != nil {
 			return err
+		}
+		if folder := filepath.Dir(f.name); len(users) > 0 && !users[folder] {
+			if n += len(problems); n > 0 {
+				others[folder] += n
+			}
+			continue
 		}
 		for _, p := range problems {
 			fmt.Fprintln(o.Report, p)
@@ -71,6 +85,10 @@ func Run(paths []string, o Options) error {
 			return err
 		}
 	}
+	for _, folder := range slices.Sorted(maps.Keys(others)) {
+		left += others[folder]
+		fmt.Fprintf(o.Report, "%s: %d tags left, because no file of this folder imports an SDK; if tools have these types, run mcpdoc migrate on this folder alone\n", folder, others[folder])
+	}
 	did := "would be rewritten; -w writes the files"
 	if o.Write {
 		did = "rewritten"
@@ -82,11 +100,14 @@ func Run(paths []string, o Options) error {
 	return nil
 }
 
+// imports matches the import of an SDK, or of package mcp in a program that is partly ported.
+var imports = regexp.MustCompile(`(?m)^[^/\n]*"github\.com/(?:(?:modelcontextprotocol/go-sdk|mark3labs/mcp-go|junction-mcp/junction)/mcp|mark3labs/mcp-go/server)"`)
+
 var fromTags = regexp.MustCompile(`(?m)^[^/\n]*\bRequiredFromJSONSchemaTags:\s*true\b`)
 
-// read reads the Go files of a path that contain tags of other libraries. It sets o.Optional if a
-// file says so.
-func read(root string, o *Options) (files []file, err error) {
+// read reads the Go files of a path that contain tags of other libraries. It adds the folders that
+// import an SDK to users, and sets o.Optional if a file says so.
+func read(root string, users map[string]bool, o *Options) (files []file, err error) {
 	err = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		switch name := entry; {
 		case err != nil:
@@ -103,6 +124,9 @@ func read(root string, o *Options) (files []file, err error) {
 		source, err := os.ReadFile(path)
 		if err != nil {
 			return err
+		}
+		if imports.Match(source) {
+			users[filepath.Dir(path)] = true
 		}
 		if !o.Optional && fromTags.Match(source) {
 			o.Optional = true

@@ -39,6 +39,9 @@ func testArchive(t *testing.T, path string) {
 			continue
 		}
 		kept = append(kept, f)
+		if err := os.MkdirAll(filepath.Join(folder, filepath.Dir(f.Name)), 0o700); err != nil {
+			t.Fatal(err)
+		}
 		if err := os.WriteFile(filepath.Join(folder, f.Name), f.Data, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -81,7 +84,7 @@ func run(t *testing.T, folder string, write bool) string {
 	t.Helper()
 	var report, difference bytes.Buffer
 	err := Run([]string{folder}, Options{Write: write, Report: &report, Diff: &difference})
-	if left := strings.Contains(report.String(), ".go:"); err != nil && !errors.Is(err, ErrLeft) || errors.Is(err, ErrLeft) && !left {
+	if left := strings.Contains(report.String(), ".go:") || strings.Contains(report.String(), " left, "); err != nil && !errors.Is(err, ErrLeft) || errors.Is(err, ErrLeft) && !left {
 		t.Error(err)
 	}
 	return strings.ReplaceAll(report.String(), folder+string(filepath.Separator), "")
@@ -108,6 +111,30 @@ func TestWithoutWriteFilesStay(t *testing.T) {
 	}
 	if want := "1 tags in 1 files would be rewritten; -w writes the files\n"; report.String() != want {
 		t.Errorf("the report is %q, expected %q", report.String(), want)
+	}
+}
+
+// A folder that a run leaves is rewritten when it is the only one.
+func TestAFolderWithoutAnSDKIsRewrittenAlone(t *testing.T) {
+	folder := t.TempDir()
+	tool, config := filepath.Join(folder, "tool"), filepath.Join(folder, "config")
+	for path, source := range map[string]string{
+		tool:   "package p\n\nimport \"github.com/modelcontextprotocol/go-sdk/mcp\"\n\nvar _ mcp.Tool\n",
+		config: "package p\n\ntype In struct {\n\tA string `jsonschema:\"text\"`\n}\n",
+	} {
+		if err := errors.Join(os.Mkdir(path, 0o700), os.WriteFile(filepath.Join(path, "in.go"), []byte(source), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, path := range []string{folder, config} {
+		var report bytes.Buffer
+		err := Run([]string{path}, Options{Write: true, Report: &report})
+		if isLeft := errors.Is(err, ErrLeft); isLeft != (path == folder) {
+			t.Errorf("%s: %v\n%s", path, err, report.String())
+		}
+	}
+	if text, _ := os.ReadFile(filepath.Join(config, "in.go")); !strings.Contains(string(text), `doc:"text"`) {
+		t.Errorf("the file is\n%s", text)
 	}
 }
 
