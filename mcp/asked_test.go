@@ -63,7 +63,7 @@ func TestAResultInPlaceOfTheErrorOfElicitIsLogged(t *testing.T) {
 	}
 }
 
-func TestQuestionsAfterTheCallFailAlikeInBothEras(t *testing.T) {
+func TestElicitAfterTheCallFailsAlikeInBothEras(t *testing.T) {
 	for _, revision := range []string{"2026-07-28", "2025-11-25"} {
 		t.Run(revision, func(t *testing.T) {
 			var after context.Context

@@ -179,10 +179,11 @@ func (c *modernCall) endAsking() {
 // result instead of [mcp.ErrInputRequired]. The client is then never asked.
 func (c *modernCall) warnUnasked(result *mcp.Result) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	if len(c.rounds.asked) > 0 && result.IsComplete() {
+	asked := c.rounds.asked
+	c.mu.Unlock()
+	if len(asked) > 0 && result.IsComplete() {
 		c.edge.log.Warn("mcp: the client is not asked, because the handler returned a result; return the error of Elicit, Sample or Roots unchanged",
-			"method", c.req.Method, "name", c.req.Name, "asked", c.rounds.asked[0].method)
+			"method", c.req.Method, "name", c.req.Name, "asked", asked[0].method)
 	}
 }
 
