@@ -61,6 +61,7 @@ var known = map[string]string{
 	"json":       "encoding/json",
 	"log":        "log",
 	"http":       "net/http",
+	"httptest":   "net/http/httptest",
 	"net":        "net",
 	"os":         "os",
 	"signal":     "os/signal",

@@ -128,12 +128,13 @@ func New(o Options) *Gateway {
 }
 
 // Route returns a gateway over Handlers by name. It is meant for Handlers in the same program. Its
-// members are ready as soon as their lists are read. Route panics if a name is not valid.
+// members are ready as soon as their lists are read. Route panics if a name is not valid, or a
+// Handler is nil.
 func Route(members map[string]mcp.Handler) *Gateway {
 	g := New(Options{})
 	for _, name := range slices.Sorted(maps.Keys(members)) {
 		if err := g.AddHandler(name, members[name]); err != nil {
-			panic(fmt.Sprintf("gateway: %v", err)) // a name is not valid
+			panic(fmt.Sprintf("gateway: %v", err)) // a name is not valid, or a Handler is nil
 		}
 	}
 	return g
@@ -159,6 +160,9 @@ func (g *Gateway) AddHandler(name string, h mcp.Handler, around ...mcp.Middlewar
 func (g *Gateway) add(name string, u Upstream, inPlaceOf *member) (*member, error) {
 	if err := checkName(name); err != nil {
 		return nil, err
+	}
+	if u.Dial == nil && u.Handler == nil {
+		return nil, fmt.Errorf("server %q: it has neither Dial nor a Handler; set one of them", name)
 	}
 	if err := u.check(name); err != nil {
 		return nil, err

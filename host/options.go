@@ -142,7 +142,9 @@ type Server struct {
 	// server in rules and approvals.
 	Name string
 	// Handler answers the requests if the server is in this process: an [mcp.Server] or an
-	// [mcp.Client]. It is nil for a server of [Options].Gateway.
+	// [mcp.Client] with [mcp.ClientOptions.Bridge]. A Client without Bridge declares only its own
+	// callbacks to a legacy server, which then cannot ask the user. It is nil for a server of
+	// [Options].Gateway.
 	Handler mcp.Handler
 	// Trusted marks a server that the user would vouch for. Its definitions need no review, and its
 	// annotations are accepted. Its results count as trusted text, except those of tools that

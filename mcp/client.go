@@ -148,13 +148,16 @@ const (
 
 // Dial connects to the server behind a transport. It negotiates the protocol revision and, over
 // HTTP, also the transport. The error names the server, the expected message and the received one.
-// The caller must close the Client.
+// The caller must close the Client. Dial panics if t is nil.
 func Dial(ctx context.Context, t Transport) (*Client, error) {
 	return DialWith(ctx, t, ClientOptions{})
 }
 
 // DialWith is like [Dial], with options.
 func DialWith(ctx context.Context, t Transport, o ClientOptions) (*Client, error) {
+	if t == nil {
+		panic("mcp: Dial: the transport t is nil")
+	}
 	c := newClient(o)
 	c.options.Name = c.options.name(t)
 	conn, err := t.Connect(ctx, c.connectOptions())
@@ -179,11 +182,14 @@ func DialWith(ctx context.Context, t Transport, o ClientOptions) (*Client, error
 
 // NewClient returns a client of a Handler in the same process. Requests run in the goroutine of
 // their caller. A request that is cancelled, or ended by [Client.Close], therefore returns only
-// when the Handler returns.
+// when the Handler returns. NewClient panics if h is nil.
 func NewClient(h Handler) *Client { return NewClientWith(h, ClientOptions{}) }
 
 // NewClientWith is like [NewClient], with options.
 func NewClientWith(h Handler, o ClientOptions) *Client {
+	if h == nil {
+		panic("mcp: NewClient: the handler h is nil")
+	}
 	c := newClient(o)
 	if c.options.Name == "" {
 		c.options.Name = "in-process"

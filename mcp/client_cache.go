@@ -63,7 +63,7 @@ func (c *cache) get(req *Request) (result Result, generation int, ok bool) {
 // be older than the change.
 func (c *cache) put(req *Request, r *Result, generation int) {
 	size := len(r.JSON) + len(r.Meta) + len(req.Params)
-	if c == nil || r.TTL <= 0 || r.JSON == nil || r.Type != "" && r.Type != resultComplete || !revision.MethodNamed(req.Method).Cached || size > maxCachedSize {
+	if c == nil || r.TTL <= 0 || r.JSON == nil || !r.IsComplete() || !revision.MethodNamed(req.Method).Cached || size > maxCachedSize {
 		return
 	}
 	c.mu.Lock()

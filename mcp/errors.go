@@ -74,8 +74,9 @@ func Errorf(code int, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// A RevisionError reports that a server refused the revision in [ClientOptions.Revision]. If the
-// server ends or fails during the negotiation, the error is a different one.
+// A RevisionError reports that a server refused the revision in [ClientOptions.Revision], or that
+// no such revision is known. If the server ends or fails during the negotiation, the error is a
+// different one.
 type RevisionError struct {
 	// Server is the server's name.
 	Server string

@@ -211,6 +211,10 @@ type Result struct {
 	Scope CacheScope
 }
 
+// IsComplete reports whether the result is the final one of its request. The result of a Handler in
+// this process then has an empty Type, and one from a server the Type "complete".
+func (r *Result) IsComplete() bool { return r.Type == "" || r.Type == resultComplete }
+
 // A CacheScope decides which clients may share a cached result.
 type CacheScope string
 

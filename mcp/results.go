@@ -115,7 +115,7 @@ func readAs[T any](r *Result, what string) (*T, error) {
 
 // read decodes a complete result into the value that into points to.
 func (r *Result) read(what string, into any) error {
-	if r.Type != "" && r.Type != resultComplete {
+	if !r.IsComplete() {
 		return fmt.Errorf("expected %s, got a result of type %q", what, r.Type)
 	}
 	body, err := r.Encoded()

@@ -28,7 +28,9 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer g.Close()
-	g.Start(ctx)
+	if err := g.Start(ctx).Err(); err != nil {
+		log.Fatal(err)
+	}
 	result, err := mcp.NewClient(g).CallTool(ctx, "all__echo", map[string]string{"message": "hello"})
 	fmt.Println(result.Text(), err)
 	_, err = mcp.NewClient(g).CallTool(ctx, "clock__get_current_time", nil)
@@ -58,4 +60,35 @@ func ExampleSource() {
 	defer g.Close()
 	fmt.Println(g.Start(ctx).Added, plan.Settings.Tools)
 	// Output: [clock] all
+}
+
+// A gateway of the servers in a file and of a server that the program adds to them.
+func ExampleSource_Plan() {
+	ctx := context.Background()
+	l := &launch.Launcher{Config: []string{"testdata/servers.json"}}
+	defer l.Close()
+	c, err := l.Read()
+	if err != nil {
+		log.Fatal(err)
+	}
+	plan, err := up.Source{Launcher: l}.Plan(c)
+	if err != nil {
+		log.Fatal(err)
+	}
+	plan.Servers = append(plan.Servers, up.InProcess("all", everything.New()))
+	g, err := up.New(plan, up.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer g.Close()
+	d := g.Start(ctx)
+	if err := d.Err(); err != nil { // names the servers that cannot be added
+		log.Fatal(err)
+	}
+	fmt.Println(d.Added)
+	result, err := mcp.NewClient(g).CallTool(ctx, "all__echo", map[string]string{"message": "hello"})
+	fmt.Println(result.Text(), err)
+	// Output:
+	// [all clock]
+	// hello <nil>
 }

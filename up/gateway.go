@@ -43,10 +43,10 @@ type Gateway struct {
 	layers  *layer.Stack
 	owners  gateway.Owners
 	now     atomic.Pointer[served]
+	started atomic.Bool // changed only while mu is held
 
 	applying sync.Mutex // held by Apply, also while Admit asks a user
 	mu       sync.Mutex
-	started  bool
 	prints   map[string]print // prints of the servers that were added
 }
 
@@ -59,8 +59,9 @@ type served struct {
 
 // A print identifies the inputs that a server was made from.
 type print struct {
-	server string // changes if the server must be replaced
-	around string // changes if the layers around it must be replaced
+	server  string // changes if the server must be replaced
+	handler any    // changes if the server must be replaced
+	around  string // changes if the layers around it must be replaced
 }
 
 // New returns a Gateway for a plan. [Gateway.Start] adds the servers. The audit log, the tasks and
@@ -99,7 +100,18 @@ func (g *Gateway) Layers() *layer.Stack { return g.layers }
 
 // Handle passes a request to the whole gateway, with all layers. It implements [mcp.Handler].
 func (g *Gateway) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+	if err := g.notStarted(req); err != nil {
+		return mcp.Result{}, err
+	}
 	return g.now.Load().whole.Handle(ctx, req)
+}
+
+// notStarted returns an error for a request to a server while no servers are added yet.
+func (g *Gateway) notStarted(req *mcp.Request) error {
+	if req.Name == "" || g.started.Load() {
+		return nil
+	}
+	return fmt.Errorf("%s %q: the gateway has no servers yet: call Gateway.Start of package up first", req.Method, req.Name)
 }
 
 // Profile returns a handler for a profile of the settings. The handler looks the profile up for
@@ -121,6 +133,9 @@ func (g *Gateway) present(noun, name string, find func(*served) mcp.Handler) mcp
 		return nil
 	}
 	return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+		if err := g.notStarted(req); err != nil {
+			return mcp.Result{}, err
+		}
 		if h := find(g.now.Load()); h != nil {
 			return h.Handle(ctx, req)
 		}
@@ -128,12 +143,13 @@ func (g *Gateway) present(noun, name string, find func(*served) mcp.Handler) mcp
 	})
 }
 
-// Start adds the servers of the plan. Before Start, [Gateway.Apply] adds no servers, as they may
-// depend on the first client of the gateway.
+// Start adds the servers of the plan. Before Start, calls fail, and [Gateway.Apply] adds no
+// servers, as they may depend on the first client of the gateway. A server that cannot be added,
+// such as one whose name is empty or used twice, is only in the result; see [Diff.Err].
 func (g *Gateway) Start(ctx context.Context) (d Diff) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.started = true
+	g.started.Store(true)
 	plan := *g.now.Load().plan
 	plan.admit(ctx)
 	g.replace(ctx, &plan, &d)
@@ -180,7 +196,7 @@ func (g *Gateway) Apply(ctx context.Context, next *Plan) (d Diff, err error) {
 func (g *Gateway) replace(ctx context.Context, p *Plan, d *Diff) (left func()) {
 	g.members.SetNames(naming(p.settings()))
 	left = func() {}
-	if d.Waits = !g.started; g.started {
+	if d.Waits = !g.started.Load(); !d.Waits {
 		left = g.change(ctx, p.Servers, d)
 	}
 	order := p.Order
@@ -214,10 +230,13 @@ func (g *Gateway) change(ctx context.Context, servers []Server, d *Diff) (left f
 	for _, s := range servers {
 		now := g.printOf(s)
 		before, found := g.prints[s.Name]
+		_, twice := prints[s.Name]
 		err := error(nil)
 		switch {
+		case twice:
+			err = fmt.Errorf("server %q: the plan has two servers of this name; rename one", s.Name)
 		case found && before == now:
-		case found && before.server == now.server:
+		case found && before.server == now.server && before.handler == now.handler:
 			u := gateway.Upstream{}
 			g.surround(s, &u)
 			err = g.members.Rearrange(s.Name, u)
@@ -251,6 +270,9 @@ func (g *Gateway) change(ctx context.Context, servers []Server, d *Diff) (left f
 func (g *Gateway) add(ctx context.Context, s Server, replace bool) error {
 	if s.PerUser && g.layers.Plan().Settings.Servers[s.Name].Owner == "one" {
 		return fmt.Errorf(`server %q: junction.servers.%s.owner is "one", but a server with exchanged tokens runs at each replica; remove owner`, s.Name, s.Name)
+	}
+	if s.Open == nil {
+		return fmt.Errorf("server %q: Open is nil; set it, or use InProcess", s.Name)
 	}
 	u, err := s.Open(ctx)
 	if err != nil {
@@ -290,7 +312,8 @@ func (g *Gateway) ownersOf(s Server) gateway.Owners {
 func (g *Gateway) printOf(s Server) (p print) {
 	now := g.layers.Plan()
 	text, _ := json.Marshal(now.From(s.Name)) // encoding strings and numbers never fails
-	if p.around = string(text); s.Print != "" {
+	if p.around, p.handler = string(text), s.handler; s.Print != "" {
+		p.handler = nil
 		text, _ = json.Marshal([]any{settings.RestartServer.Members(now.Settings.Of(s.Name)), settings.RestartServer.Members(*now.Settings), g.ownersOf(s) != nil, s.Print})
 		p.server = string(text)
 	}

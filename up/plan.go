@@ -2,6 +2,10 @@ package up
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
 
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/gateway"
@@ -20,9 +24,10 @@ type Plan struct {
 	// Servers lists the servers in their order. If two servers have the same name for a tool, the
 	// earlier server keeps it.
 	Servers []Server
-	// Order, if not nil, lists names of servers in the order to use instead.
+	// Order, if not nil, lists names of servers in the order to use instead. Servers that it does
+	// not name follow.
 	Order []string
-	// Admit, if not nil, returns the servers to use instead of Servers. It is called once the
+	// Admit, if not nil, returns servers to use after those of Servers. It is called once the
 	// settings are in use, and may ask a user which servers to start.
 	Admit func(ctx context.Context) []Server
 }
@@ -37,10 +42,10 @@ func (p *Plan) settings() *settings.Settings {
 	return p.Settings
 }
 
-// admit replaces Servers by the result of Admit, if Admit is not nil.
+// admit appends the result of Admit to Servers, if Admit is not nil.
 func (p *Plan) admit(ctx context.Context) {
 	if p.Admit != nil {
-		p.Servers, p.Admit = p.Admit(ctx), nil
+		p.Servers, p.Admit = slices.Concat(p.Servers, p.Admit(ctx)), nil
 	}
 }
 
@@ -57,15 +62,26 @@ type Server struct {
 	// PerUser makes a connection for each user, regardless of the settings.
 	PerUser bool
 	// Print identifies the inputs that the server is made from. [Gateway.Apply] replaces a server
-	// if its Print changed, or if settings changed that need a restart. It does not replace a
-	// server without a Print. Changes of [layer.Server], and of settings that need no restart, take
-	// effect at once.
+	// if its Print changed, or if settings changed that need a restart. Without a Print, it
+	// replaces only a server of [InProcess] whose Handler changed. Changes of [layer.Server], and of
+	// settings that need no restart, take effect at once.
 	Print string
+
+	handler any // identifies the Handler of a server that InProcess made; otherwise nil
 }
 
-// InProcess returns a server that is a Handler in this program.
+// InProcess returns a server that is a Handler in this program. [Gateway.Apply] compares Handlers
+// with ==. One that cannot be compared, such as an [mcp.HandlerFunc], counts as changed if the
+// plans have results of different calls of InProcess. InProcess panics if h is nil.
 func InProcess(name string, h mcp.Handler) Server {
-	return Server{Server: layer.Server{Name: name}, Open: func(context.Context) (gateway.Upstream, error) { return gateway.Upstream{Handler: h}, nil }}
+	if h == nil {
+		panic(fmt.Sprintf("up: InProcess: the handler h of server %q is nil", name))
+	}
+	s := Server{Server: layer.Server{Name: name}, Open: func(context.Context) (gateway.Upstream, error) { return gateway.Upstream{Handler: h}, nil }}
+	if s.handler = h; !reflect.ValueOf(h).Comparable() {
+		s.handler = &s.Open
+	}
+	return s
 }
 
 // setOptions sets the settings about instances and names of a server in u. The owners are nil for a
@@ -100,3 +116,6 @@ type Diff struct {
 	Waits                   bool     // set if [Gateway.Start] has yet to add the servers
 	Failed                  []error  // errors of servers that could not be added or changed; these are not served
 }
+
+// Err returns the errors of Failed as one, or nil. The other servers are served.
+func (d Diff) Err() error { return errors.Join(d.Failed...) }

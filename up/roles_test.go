@@ -372,7 +372,7 @@ func TestClientsThatRelistGetTheListsOfNewRoles(t *testing.T) {
 		}()
 		synctest.Wait()
 		next := *plan
-		next.Settings = parsed(t, strings.Replace(roles, "a__r*", "a__*", 1))
+		next.Settings, next.Servers = parsed(t, strings.Replace(roles, "a__r*", "a__*", 1)), nil
 		next.Admit = func(context.Context) []Server {
 			time.Sleep(time.Second)
 			return plan.Servers

@@ -36,7 +36,8 @@ type Source struct {
 }
 
 // Plan returns the plan for a configuration from [launch.Launcher.Read]. Users are asked about its
-// servers when the plan is put into use.
+// servers when the plan is put into use. Servers that the caller appends to the plan are served
+// without a question, under the settings for their names.
 func (s Source) Plan(c launch.Configuration) (*Plan, error) {
 	p := &Plan{Settings: s.Settings, Order: c.Names}
 	if p.Settings == nil {

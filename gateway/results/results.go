@@ -77,7 +77,7 @@ func (k *keeper) handle(ctx context.Context, req *mcp.Request) (mcp.Result, erro
 	}
 	switch req.Method {
 	case "tools/call":
-		if result.Type == "" || result.Type == "complete" {
+		if result.IsComplete() {
 			return k.shorten(ctx, req, result)
 		}
 	case "tools/list":

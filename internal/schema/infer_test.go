@@ -186,6 +186,9 @@ func TestTypesWithoutSchemaNameTypeFieldAndRemedy(t *testing.T) {
 			B bool `max:"1"`
 		}](), []string{`.B: tag max:"1" is for numbers, strings, slices and maps only`}},
 		{reflect.TypeFor[struct {
+			B []byte `max:"1024"`
+		}](), []string{`.B: tag max:"1024": the schema of bytes is a text in base64`, "leave the tag out, and compare len in the function"}},
+		{reflect.TypeFor[struct {
 			N int `enum:"1,x"`
 		}](), []string{`.N: tag enum:"1,x": "x" is no integer`}},
 		{reflect.TypeFor[struct {

@@ -222,3 +222,11 @@ func TestKeepAliveEndsASilentProgram(t *testing.T) {
 		t.Error("a program that does not respond to pings keeps its connection")
 	}
 }
+
+// A program that sends back all that it reads answers the handshake with Junction's own refusal.
+func TestTheErrorOfAnEchoNamesTheStepOnce(t *testing.T) {
+	_, err := mcp.DialWith(t.Context(), New("cat"), mcp.ClientOptions{Revision: "2025-11-25", Logger: slog.New(slog.DiscardHandler)})
+	if err == nil || strings.Count(err.Error(), "initialize:") != 1 || !strings.Contains(err.Error(), "the handshake is not over yet") {
+		t.Errorf("got %v", err)
+	}
+}

@@ -3,6 +3,7 @@
 package history
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -88,7 +89,7 @@ func Failure(call *model.Call, text string) *model.Result {
 }
 
 // Fit makes a message from the model fit to be stored. Each call gets an ID that is unique in the
-// conversation, and arguments that are an object.
+// conversation, and arguments that are an object. A call with other arguments becomes malformed.
 func Fit(m *model.Message, taken map[string]bool, fresh func() string) {
 	parts := make([]model.Part, 0, len(m.Parts))
 	for _, p := range m.Parts {
@@ -99,7 +100,12 @@ func Fit(m *model.Message, taken map[string]bool, fresh func() string) {
 				call.ID = fresh()
 			}
 			taken[call.ID] = true
-			if len(call.Arguments) == 0 || call.Arguments[0] != '{' {
+			switch written := bytes.TrimSpace(call.Arguments); {
+			case len(written) > 0 && written[0] == '{':
+			case len(written) > 0 && string(written) != "null" && call.Malformed == "":
+				call.Malformed, call.Raw = fmt.Sprintf("expected an object, found %.40q", written), string(written)
+				fallthrough
+			default:
 				call.Arguments = json.RawMessage(`{}`)
 			}
 			p.Call = &call

@@ -89,6 +89,7 @@ type modernCall struct {
 // reply returns the response for the Handler's result. No message of the request follows.
 func (c *modernCall) reply(ctx context.Context, dst []byte, r *revision.Revision, result *mcp.Result, err error) Reply {
 	c.outlet.close()
+	c.endAsking()
 	if c.req.Method == methodListen {
 		c.edge.sessions.GiveN(c.caller, c.held)
 	}
@@ -99,6 +100,7 @@ func (c *modernCall) reply(ctx context.Context, dst []byte, r *revision.Revision
 	case errors.Is(context.Cause(ctx), ErrCancelled):
 		return Reply{} // no message may follow a cancellation
 	case err == nil:
+		c.warnUnasked(result)
 		if c.req.Method == methodListen {
 			result.Meta = jsonrpc.With(result.Meta, revision.MetaSubscriptionID, []byte(c.id))
 		}

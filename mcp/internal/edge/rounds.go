@@ -27,6 +27,7 @@ type rounds struct {
 	used      map[string]bool            // keys of responses that a Handler has used
 	asked     []openRequest              // requests without a response, in order
 	repeats   map[string]int             // number of requests by content
+	over      bool                       // set when the Handler has returned
 }
 
 type openRequest struct {
@@ -146,6 +147,9 @@ func (c *modernCall) Ask(ctx context.Context, q mcp.ServerRequest) (json.RawMess
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.rounds.over {
+		return nil, cannotAsk(q, errOver)
+	}
 	key := c.rounds.key(q)
 	if response := c.rounds.responses[key]; response != nil {
 		if c.rounds.used == nil {
@@ -162,6 +166,25 @@ func (c *modernCall) Ask(ctx context.Context, q mcp.ServerRequest) (json.RawMess
 	}
 	c.rounds.asked = append(c.rounds.asked, openRequest{key, q.Method, q.Params})
 	return nil, mcp.ErrInputRequired
+}
+
+// endAsking makes later calls of Ask fail.
+func (c *modernCall) endAsking() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.rounds.over = true
+}
+
+// warnUnasked logs a warning if the Handler asked the client something and then returned a final
+// result instead of [mcp.ErrInputRequired]. The client is then never asked.
+func (c *modernCall) warnUnasked(result *mcp.Result) {
+	c.mu.Lock()
+	asked := c.rounds.asked
+	c.mu.Unlock()
+	if len(asked) > 0 && result.IsComplete() {
+		c.edge.log.Warn("mcp: the client is not asked, because the handler returned a result; return the error of Elicit, Sample or Roots unchanged",
+			"method", c.req.Method, "name", c.req.Name, "asked", asked[0].method)
+	}
 }
 
 // madeKey matches keys that are made from the content of a request.

@@ -47,7 +47,7 @@ func (q *serverRequests) ask(ctx context.Context, s *Session, asker mcp.Peer, se
 		params = json.RawMessage(`{}`) // some clients require it
 	}
 	if err := send(ctx, jsonrpc.AppendRequest(nil, id, r.Method, params)); err != nil {
-		return nil, fmt.Errorf("%s: the client cannot be asked: %w", r.Method, err)
+		return nil, cannotAsk(r, err)
 	}
 	select {
 	case m := <-response:
@@ -65,6 +65,11 @@ func (q *serverRequests) ask(ctx context.Context, s *Session, asker mcp.Peer, se
 		_ = send(late, jsonrpc.AppendNotification(nil, notifyCancelled, w.Bytes())) // the client may be gone
 		return nil, cause
 	}
+}
+
+// cannotAsk returns the error of a request that could not be sent to the client.
+func cannotAsk(q mcp.ServerRequest, why error) error {
+	return fmt.Errorf("%s: the client cannot be asked: %w", q.Method, why)
 }
 
 // register adds a request. Behind a gateway, many servers send requests to the client of one

@@ -243,7 +243,7 @@ func (s *Session) call(ctx context.Context, dst []byte, m *jsonrpc.Message, from
 	if errors.Is(context.Cause(ctx), ErrCancelled) {
 		return Reply{} // no message may follow a cancellation
 	}
-	if err == nil && result.Type != "" && result.Type != "complete" {
+	if err == nil && !result.IsComplete() {
 		err = mcp.Errorf(mcp.CodeInternalError, "the result of %s has the type %q, which does not exist in %s", m.Method, result.Type, s.revision.Name)
 	}
 	if err == nil {

@@ -179,7 +179,7 @@ func (c *conn) probe(ctx context.Context) (s *session, timedOut bool, err error)
 	o := c.options
 	if r := revision.Lookup(o.Revision); o.Revision != "" && (r == nil || !r.Modern) {
 		if r == nil {
-			err = fmt.Errorf("revision %q is unknown; known are %v", o.Revision, append(revision.Modern(), revision.Legacy()...))
+			err = &mcp.RevisionError{Server: o.Name, Revision: o.Revision, Err: fmt.Errorf("this revision is unknown; known are %v", append(revision.Modern(), revision.Legacy()...))}
 		}
 		return nil, false, err
 	}

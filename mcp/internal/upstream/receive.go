@@ -42,7 +42,7 @@ func (c *conn) receiveIn(s *session, k *call, m *jsonrpc.Message) {
 	case s == nil && m.Kind == jsonrpc.Request:
 		c.log.Debug("mcp: a request came before the handshake was over", "server", c.options.Name, "method", m.Method,
 			mcp.LogBreach, "before notifications/initialized a server sends no requests but ping (basic/lifecycle)")
-		c.refuse(s, m.ID, jsonrpc.Errorf(jsonrpc.InvalidRequest, "%s: the handshake is not over yet", m.Method))
+		c.refuse(s, m.ID, jsonrpc.Errorf(jsonrpc.InvalidRequest, "the handshake is not over yet"))
 	case m.Kind == jsonrpc.Request:
 		s.era.request(s, k, m)
 	case m.Kind != jsonrpc.Notification:
