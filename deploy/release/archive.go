@@ -4,6 +4,8 @@ import (
 	"archive/tar"
 	"archive/zip"
 	"bytes"
+	"compress/flate"
+	"compress/gzip"
 	"context"
 	"fmt"
 	"io"
@@ -79,11 +81,16 @@ func tarXZ(ctx context.Context, entries []entry, when time.Time) ([]byte, error)
 
 // tarGzip returns a tar archive, compressed with gzip.
 func tarGzip(entries []entry, when time.Time) ([]byte, error) {
-	var plain bytes.Buffer
-	if err := tarInto(&plain, entries, when); err != nil {
+	var b bytes.Buffer
+	w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
+	if err != nil {
 		return nil, err
 	}
-	return gzipped(plain.Bytes()), nil
+	if err := tarInto(w, entries, when); err != nil {
+		return nil, err
+	}
+	err = w.Close()
+	return b.Bytes(), err
 }
 
 // tarInto writes a tar archive to w.
@@ -105,7 +112,7 @@ func tarInto(w io.Writer, entries []entry, when time.Time) error {
 func zipped(entries []entry, when time.Time) ([]byte, error) {
 	var b bytes.Buffer
 	w := zip.NewWriter(&b)
-	w.RegisterCompressor(zip.Deflate, func(to io.Writer) (io.WriteCloser, error) { return &deflater{to: to}, nil })
+	w.RegisterCompressor(zip.Deflate, func(to io.Writer) (io.WriteCloser, error) { return flate.NewWriter(to, flate.BestCompression) })
 	for _, e := range entries {
 		h := &zip.FileHeader{Name: e.name, Method: zip.Deflate, Modified: when}
 		h.SetMode(fs.FileMode(e.mode()))
