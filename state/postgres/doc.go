@@ -28,7 +28,7 @@
 // within 16 ms), 4,300 CompareAndSwap (20 ms) and 3,300 Append (25 ms) of 200 bytes, without waiting
 // for a disk. Benchmarks of integration measure that.
 //
-// The client library is pgconn of pgx, which says whether a write can have reached the server. lib/pq
-// is as fast, but with it database/sql silently repeats a write whose confirmation was lost. The
-// other packages of pgx would make junction 2.8 MB larger.
+// The client library is pgx, which says whether a write can have reached the server. lib/pq is as
+// fast, but with it database/sql silently repeats a write whose confirmation was lost. pgx makes
+// junction 3.5 MB larger, and takes 8 s of CPU in the first build.
 package postgres

@@ -3,6 +3,8 @@ package postgres
 import (
 	"context"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/junction-mcp/junction/state"
 )
 
@@ -34,16 +36,20 @@ func (s *Store) Read(ctx context.Context, key string, after uint64, limit int) (
 	var records []state.Record
 	trimmed, exists := int64(0), false
 	err := s.try(ctx, func(ctx context.Context) error {
+		rows, err := s.pool.Query(ctx, readRecords, []byte(key), int64(after), max(limit, 0), state.MaxRead)
+		if err != nil {
+			return err
+		}
+		var position *int64
+		var value []byte
 		records, exists = nil, false
-		_, err := s.pool.query(ctx, readRecords, []any{[]byte(key), int64(after), max(limit, 0), state.MaxRead}, func(values [][]byte) error {
-			var position *int64
-			var value []byte
-			err := scan(values, &trimmed, &position, &value)
+		_, err = pgx.ForEachRow(rows, []any{&trimmed, &position, &value}, func() error {
 			exists = true
 			if position != nil {
 				records = append(records, state.Record{Position: uint64(*position), Value: value})
+				value = nil
 			}
-			return err
+			return nil
 		})
 		return err
 	})

@@ -8,7 +8,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/junction-mcp/junction/state"
 	"github.com/junction-mcp/junction/state/internal/prefix"
@@ -33,8 +35,8 @@ const (
 
 // A Store is a [state.Shared] store in PostgreSQL.
 type Store struct {
-	pool   *pool
-	direct *pgconn.Config // for the connection that receives hints
+	pool   *pgxpool.Pool
+	direct *pgx.ConnConfig // for the connection that receives hints
 	topics topics.Topics
 	stop   context.CancelFunc // ends the goroutines
 	ctx    context.Context    // of the goroutines
@@ -48,17 +50,22 @@ type Store struct {
 // Open connects to the server of a URL, and makes the tables if necessary; client is the name that
 // the server shows for the connections. Errors contain no password.
 func Open(ctx context.Context, url, client string) (*Store, error) {
-	pool, direct, err := parse(url, client)
+	config, direct, err := parse(url, client)
 	if err != nil {
 		return nil, fmt.Errorf("the URL of the store: %w", err)
 	}
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
+	pool, err := pgxpool.NewWithConfig(running, config)
+	if err != nil {
+		stop()
+		return nil, fail("connect", false, err)
+	}
 	s := &Store{pool: pool, direct: direct, stop: stop, ctx: running}
 	opening, done := context.WithTimeout(ctx, openTimeout)
 	defer done()
 	if err := s.migrate(opening); err != nil {
 		stop()
-		pool.close()
+		pool.Close()
 		if errors.Is(err, errNewer) {
 			return nil, fmt.Errorf("postgres: %w", err)
 		}
@@ -76,24 +83,16 @@ func (s *Store) Close() error {
 	s.mu.Unlock()
 	s.stop()
 	s.work.Wait()
-	s.pool.close()
+	s.pool.Close()
 	return nil
 }
 
 // row runs a statement with one row, and scans it.
 func (s *Store) row(ctx context.Context, what string, writes bool, statement string, arguments []any, into ...any) error {
 	err := s.try(ctx, func(ctx context.Context) error {
-		empty := true
-		_, err := s.pool.query(ctx, statement, arguments, func(values [][]byte) error {
-			empty = false
-			return scan(values, into...)
-		})
-		if err == nil && empty {
-			return errNoRows
-		}
-		return err
+		return s.pool.QueryRow(ctx, statement, arguments...).Scan(into...)
 	})
-	if errors.Is(err, errNoRows) {
+	if errors.Is(err, pgx.ErrNoRows) {
 		return err
 	}
 	return fail(what, writes, err)
@@ -124,8 +123,8 @@ func protected(hold state.Hold, arguments ...any) []any {
 func (s *Store) Get(ctx context.Context, key string) (state.Entry, error) {
 	e := state.Entry{Key: key}
 	err := s.row(ctx, "get", false, `SELECT value, version FROM junction_entries WHERE key = $1::bytea AND (expires IS NULL OR expires > clock_timestamp())`,
-		[]any{[]byte(key)}, &e.Value, (*string)(&e.Version))
-	if errors.Is(err, errNoRows) {
+		[]any{[]byte(key)}, &e.Value, &e.Version)
+	if errors.Is(err, pgx.ErrNoRows) {
 		return state.Entry{}, state.ErrNotFound
 	}
 	return e, err
@@ -190,14 +189,17 @@ func (s *Store) Delete(ctx context.Context, key string, hold state.Hold) error {
 func (s *Store) List(ctx context.Context, begin, after string, limit int) ([]state.Entry, error) {
 	var entries []state.Entry
 	err := s.try(ctx, func(ctx context.Context) error {
-		entries = nil
-		_, err := s.pool.query(ctx, `SELECT key, value, version FROM junction_entries
+		rows, err := s.pool.Query(ctx, `SELECT key, value, version FROM junction_entries
 			WHERE key >= $1::bytea AND key > $2::bytea AND ($3::bytea = '' OR key < $3::bytea) AND (expires IS NULL OR expires > clock_timestamp())
-			ORDER BY key LIMIT $4::bigint`, []any{[]byte(begin), []byte(after), []byte(prefix.End(begin)), max(limit, 0)}, func(values [][]byte) error {
-			var e state.Entry
-			err := scan(values, &e.Key, &e.Value, (*string)(&e.Version))
-			entries = append(entries, e)
+			ORDER BY key LIMIT $4::bigint`, []byte(begin), []byte(after), []byte(prefix.End(begin)), max(limit, 0))
+		if err != nil {
 			return err
+		}
+		entries, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (e state.Entry, err error) {
+			var key []byte
+			err = row.Scan(&key, &e.Value, &e.Version)
+			e.Key = string(key)
+			return e, err
 		})
 		return err
 	})
@@ -211,7 +213,7 @@ func (s *Store) Acquire(ctx context.Context, name string, ttl time.Duration) (st
 	}
 	var token int64
 	err := s.row(ctx, "acquire", true, acquireLease, []any{[]byte(name), max(ttl.Microseconds(), 1)}, &token)
-	if errors.Is(err, errNoRows) {
+	if errors.Is(err, pgx.ErrNoRows) {
 		return state.Hold{}, state.ErrHeld
 	}
 	return state.Hold{Name: name, Token: uint64(token)}, err
@@ -235,8 +237,8 @@ func (s *Store) Release(ctx context.Context, hold state.Hold) error {
 func (s *Store) lease(ctx context.Context, what, statement string, arguments ...any) error {
 	var changed int64
 	err := s.try(ctx, func(ctx context.Context) error {
-		var err error
-		changed, err = s.pool.exec(ctx, statement, arguments...)
+		tag, err := s.pool.Exec(ctx, statement, arguments...)
+		changed = tag.RowsAffected()
 		return err
 	})
 	if err == nil && changed == 0 {
@@ -245,14 +247,12 @@ func (s *Store) lease(ctx context.Context, what, statement string, arguments ...
 	return fail(what, true, err)
 }
 
-// sweepOften removes what has expired and ends idle connections, at once and then until the Store is
-// closed.
+// sweepOften removes what has expired, at once and then until the Store is closed.
 func (s *Store) sweepOften() {
 	tick := time.NewTicker(sweepPause)
 	defer tick.Stop()
 	for s.ctx.Err() == nil {
 		s.sweep()
-		s.pool.tidy()
 		select {
 		case <-tick.C:
 		case <-s.ctx.Done():
@@ -265,9 +265,9 @@ func (s *Store) sweep() {
 	for _, statement := range sweeps {
 		for range maxSweeps {
 			ctx, done := context.WithTimeout(s.ctx, callTimeout)
-			removed, err := s.pool.exec(ctx, statement, maxSwept)
+			tag, err := s.pool.Exec(ctx, statement, maxSwept)
 			done()
-			if err != nil || removed < maxSwept {
+			if err != nil || tag.RowsAffected() < maxSwept {
 				break
 			}
 		}
@@ -275,10 +275,7 @@ func (s *Store) sweep() {
 }
 
 // Now implements [state.Clock].
-func (s *Store) Now(ctx context.Context) (time.Time, error) {
-	var microseconds int64
-	if err := s.row(ctx, "time", false, `SELECT `+now, nil, &microseconds); err != nil {
-		return time.Time{}, err
-	}
-	return time.UnixMicro(microseconds), nil
+func (s *Store) Now(ctx context.Context) (now time.Time, err error) {
+	err = s.row(ctx, "time", false, `SELECT clock_timestamp()`, nil, &now)
+	return now, err
 }

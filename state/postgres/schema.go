@@ -4,9 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 
-	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5"
 )
 
 // schemaLock is the number of the advisory lock of migrations: "jstt".
@@ -50,59 +49,37 @@ var migrations = []string{`
 	);
 `}
 
-// migrate makes or converts the tables, one client at a time. After an error the pool ends the
-// connection, and with it the transaction.
+// migrate makes or converts the tables, one client at a time.
 func (s *Store) migrate(ctx context.Context) error {
-	return s.pool.use(ctx, func(c *pgconn.PgConn) error {
-		if _, err := simple(ctx, c, "BEGIN"); err != nil {
+	// The statements have no parameters and are more than one, so they need the simple protocol.
+	simple := pgx.QueryExecModeSimpleProtocol
+	return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, fmt.Sprintf("SELECT pg_advisory_xact_lock(%d)", schemaLock), simple); err != nil {
 			return err
 		}
-		if _, err := simple(ctx, c, fmt.Sprintf("SELECT pg_advisory_xact_lock(%d)", schemaLock)); err != nil {
-			return err
-		}
-		exists, err := simple(ctx, c, "SELECT to_regclass('junction_schema') IS NOT NULL")
-		if err != nil {
+		var exists bool
+		if err := tx.QueryRow(ctx, "SELECT to_regclass('junction_schema') IS NOT NULL", simple).Scan(&exists); err != nil {
 			return err
 		}
 		version := 0
-		if exists == "t" {
-			text, err := simple(ctx, c, "SELECT version FROM junction_schema")
-			if err != nil {
+		if exists {
+			if err := tx.QueryRow(ctx, "SELECT version FROM junction_schema", simple).Scan(&version); err != nil {
 				return err
 			}
-			if version, err = strconv.Atoi(text); err != nil {
-				return fmt.Errorf("junction_schema has no version: %w", err)
-			}
 		}
-		if version > len(migrations) {
+		switch {
+		case version > len(migrations):
 			return errNewer
+		case version == len(migrations):
+			return nil
 		}
 		for _, statements := range migrations[version:] {
-			if _, err := simple(ctx, c, statements); err != nil {
+			if _, err := tx.Exec(ctx, statements, simple); err != nil {
 				return fmt.Errorf("to bring the tables up to date: %w", err)
 			}
 		}
-		if version < len(migrations) {
-			if _, err := simple(ctx, c, fmt.Sprintf(`CREATE TABLE IF NOT EXISTS junction_schema (version integer NOT NULL);
-				DELETE FROM junction_schema; INSERT INTO junction_schema VALUES (%d)`, len(migrations))); err != nil {
-				return err
-			}
-		}
-		_, err = simple(ctx, c, "COMMIT")
+		_, err := tx.Exec(ctx, fmt.Sprintf(`CREATE TABLE IF NOT EXISTS junction_schema (version integer NOT NULL);
+			DELETE FROM junction_schema; INSERT INTO junction_schema VALUES (%d)`, len(migrations)), simple)
 		return err
 	})
-}
-
-// simple runs statements without parameters in the simple protocol, which allows several. It returns
-// the first value of the last one's first row, as text.
-func simple(ctx context.Context, c *pgconn.PgConn, statements string) (string, error) {
-	results, err := c.Exec(ctx, statements).ReadAll()
-	if err != nil || len(results) == 0 {
-		return "", err
-	}
-	last := results[len(results)-1]
-	if len(last.Rows) == 0 || len(last.Rows[0]) == 0 {
-		return "", nil
-	}
-	return string(last.Rows[0][0]), nil
 }

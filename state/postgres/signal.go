@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5"
 
 	"github.com/junction-mcp/junction/state"
 	"github.com/junction-mcp/junction/state/internal/topics"
@@ -28,7 +28,7 @@ func (s *Store) Publish(ctx context.Context, topic string) error {
 	}
 	s.topics.Hint(topic) // PgBouncer may keep hints from coming back
 	return fail("publish", false, s.try(ctx, func(ctx context.Context) error {
-		_, err := s.pool.exec(ctx, `SELECT pg_notify($1::text, $2::text)`, channel, hex.EncodeToString([]byte(topic)))
+		_, err := s.pool.Exec(ctx, `SELECT pg_notify($1::text, $2::text)`, channel, hex.EncodeToString([]byte(topic)))
 		return err
 	}))
 }
@@ -85,13 +85,7 @@ func (s *Store) listen() (<-chan struct{}, error) {
 func (s *Store) receive(begun func()) {
 	connecting, done := context.WithTimeout(s.ctx, callTimeout)
 	defer done()
-	config := s.direct.Copy()
-	config.OnNotification = func(_ *pgconn.PgConn, n *pgconn.Notification) {
-		if topic, err := hex.DecodeString(n.Payload); err == nil {
-			s.topics.Hint(string(topic))
-		}
-	}
-	connection, err := pgconn.ConnectConfig(connecting, config)
+	connection, err := pgx.ConnectConfig(connecting, s.direct)
 	if err != nil {
 		return
 	}
@@ -100,18 +94,21 @@ func (s *Store) receive(begun func()) {
 		defer done()
 		_ = connection.Close(closing) // the server notices otherwise
 	}()
-	if err := connection.Exec(connecting, "LISTEN "+channel).Close(); err != nil {
+	if _, err := connection.Exec(connecting, "LISTEN "+channel); err != nil {
 		return
 	}
 	s.topics.HintAll()
 	begun()
 	for {
 		waiting, done := context.WithTimeout(s.ctx, checkPause)
-		err := connection.WaitForNotification(waiting)
+		n, err := connection.WaitForNotification(waiting)
 		quiet := waiting.Err() != nil
 		done()
 		switch {
 		case err == nil:
+			if topic, err := hex.DecodeString(n.Payload); err == nil {
+				s.topics.Hint(string(topic))
+			}
 		case s.ctx.Err() != nil || !quiet:
 			return
 		default:

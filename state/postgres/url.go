@@ -9,15 +9,21 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// connectTimeout is the time limit for a connection to one host.
-const connectTimeout = 2 * time.Second
+const (
+	// connectTimeout is the time limit for a connection to one host.
+	connectTimeout = 2 * time.Second
+	// maxConnections is the largest number of connections of a Store, in addition to the one that
+	// receives hints.
+	maxConnections = 10
+)
 
-// parse reads a URL into the pool and the configuration of the connection for hints. Its
+// parse reads a URL into the configuration of the pool and that of the connection for hints. Its
 // errors contain nothing of the URL, as that may have a password.
-func parse(text, client string) (*pool, *pgconn.Config, error) {
+func parse(text, client string) (*pgxpool.Config, *pgx.ConnConfig, error) {
 	base, query, _ := strings.Cut(text, "?")
 	values, err := url.ParseQuery(query)
 	if err != nil {
@@ -34,22 +40,22 @@ func parse(text, client string) (*pool, *pgconn.Config, error) {
 	if !values.Has("application_name") {
 		values.Set("application_name", client)
 	}
-	read := func(hosts string) (*pool, error) {
+	read := func(hosts string) (*pgxpool.Config, error) {
 		own := maps.Clone(values)
-		c, err := pgconn.ParseConfig(scheme + "://" + authority[:at] + hosts + "/" + path + "?" + own.Encode())
-		if err == nil && !own.Has("sslmode") && !local(c) { // also if a parameter or a variable names the host
+		c, err := pgxpool.ParseConfig(scheme + "://" + authority[:at] + hosts + "/" + path + "?" + own.Encode())
+		if err == nil && !own.Has("sslmode") && !local(c.ConnConfig) { // also if a parameter or a variable names the host
 			own.Set("sslmode", "verify-full")
-			c, err = pgconn.ParseConfig(scheme + "://" + authority[:at] + hosts + "/" + path + "?" + own.Encode())
-		}
-		var p *pool
-		if err == nil {
-			c.ConnectTimeout = connectTimeout
-			p, err = newPool(c)
+			c, err = pgxpool.ParseConfig(scheme + "://" + authority[:at] + hosts + "/" + path + "?" + own.Encode())
 		}
 		if err != nil {
 			return nil, errors.New("it cannot be read; escape special characters of the user and the password, and see PostgreSQL's connection URIs")
 		}
-		return p, nil
+		c.ConnConfig.ConnectTimeout = connectTimeout
+		// Statements without names pass PgBouncer in transaction mode.
+		c.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
+		c.MaxConns = maxConnections
+		c.PingTimeout = connectTimeout
+		return c, nil
 	}
 	pool, err := read(authority[at:])
 	if err != nil {
@@ -61,11 +67,11 @@ func parse(text, client string) (*pool, *pgconn.Config, error) {
 			return nil, nil, errors.New("listen is HOST:PORT")
 		}
 	}
-	return pool, direct.config.Copy(), nil
+	return pool, direct.ConnConfig.Copy(), nil
 }
 
 // local reports whether all hosts are this machine.
-func local(c *pgconn.Config) bool {
+func local(c *pgx.ConnConfig) bool {
 	hosts := []string{c.Host}
 	for _, other := range c.Fallbacks {
 		hosts = append(hosts, other.Host)

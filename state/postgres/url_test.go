@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5"
 )
 
 func TestURLs(t *testing.T) {
@@ -28,7 +28,7 @@ func TestURLs(t *testing.T) {
 			t.Errorf("%s: %v", test.url, err)
 			continue
 		}
-		c := pool.config
+		c := pool.ConnConfig
 		tls := c.TLSConfig != nil && !c.TLSConfig.InsecureSkipVerify
 		if c.Host != test.host || direct.Host != test.listen || tls != test.tls || len(c.Fallbacks) < test.fallbacks ||
 			c.RuntimeParams["application_name"] != "junction" || c.Password != "p" || direct.Password != "p" {
@@ -79,7 +79,7 @@ func TestLocalHosts(t *testing.T) {
 		"localhost": true, "localhost:5432": true, "127.0.0.1:1,[::1]:2": true, "[::1]": true,
 		"db": false, "localhost.example": false, "127.0.0.1,db:5432": false, "10.0.0.1": false, "[fe80::1]:5432": false,
 	} {
-		c, err := pgconn.ParseConfig("postgres://u:p@" + hosts + "/db?sslmode=disable")
+		c, err := pgx.ParseConfig("postgres://u:p@" + hosts + "/db?sslmode=disable")
 		if err != nil {
 			t.Fatal(err)
 		}
