@@ -31,14 +31,14 @@ type Owners interface {
 	// requests on to it. That Handler returns [ErrMoved] for a request that the other gateway did
 	// not take, and [mcp.ErrLost] if the response was lost. Claim returns [ErrMoved] if the instance
 	// moves at this moment. The gateway then asks again.
-	Claim(ctx context.Context, server, key string) (*Right, mcp.Handler, error)
+	Claim(ctx context.Context, server, key string) (*Lease, mcp.Handler, error)
 }
 
 // ErrMoved means that a gateway does not run an instance, and did not handle the request for it.
 var ErrMoved = errors.New("it moves to another replica; try again later")
 
-// errNoRight means that an instance would start without the right to run it.
-var errNoRight = errors.New("the right to run the instance is missing")
+// errNoLease means that an instance would start without the lease to run it.
+var errNoLease = errors.New("the right to run the instance is missing")
 
 // stateElsewhere is the key of the request state of a call that waits at another gateway.
 const stateElsewhere = "elsewhere"
@@ -46,8 +46,9 @@ const stateElsewhere = "elsewhere"
 // errOwnerEnded means that the gateway that ran an instance ended during a request.
 var errOwnerEnded = errors.New("the replica that ran it ended, and the state of its instance is lost; the next call starts another one")
 
-// A Right is the right to run an instance.
-type Right struct {
+// A Lease is the lease of a gateway to run an instance. It wraps a lease of the store that gateways
+// share.
+type Lease struct {
 	// Context ends when the instance must end at once. Its cause is the reason.
 	Context context.Context
 	// Leaves is closed when the instance should end once it is not used.
@@ -56,15 +57,15 @@ type Right struct {
 	Release func()
 }
 
-// end calls Release. A nil Right has none.
-func (r *Right) end() {
+// end calls Release. A nil Lease has none.
+func (r *Lease) end() {
 	if r != nil {
 		r.Release()
 	}
 }
 
-// leaves returns the channel Leaves, or nil for a nil Right.
-func (r *Right) leaves() <-chan struct{} {
+// leaves returns the channel Leaves, or nil for a nil Lease.
+func (r *Lease) leaves() <-chan struct{} {
 	if r == nil {
 		return nil
 	}
@@ -75,7 +76,7 @@ func (r *Right) leaves() <-chan struct{} {
 type disowned struct{ error }
 
 // watch calls end when the right is lost, until stop is called.
-func (r *Right) watch(end context.CancelCauseFunc) (stop func()) {
+func (r *Lease) watch(end context.CancelCauseFunc) (stop func()) {
 	if r == nil {
 		return func() {}
 	}
@@ -85,7 +86,7 @@ func (r *Right) watch(end context.CancelCauseFunc) (stop func()) {
 
 // disowned returns the reason why the instance lost its right, or nil.
 func (i *instance) disowned() error {
-	if i == nil || i.right == nil {
+	if i == nil || i.lease == nil {
 		return nil
 	}
 	if d, is := errors.AsType[disowned](context.Cause(i.ctx)); is {
@@ -139,7 +140,7 @@ func (m *member) ownerKeyOf(ctx context.Context, req *mcp.Request) (_ ownerKey, 
 	parts := []string{"client"}
 	switch w := whose.(type) {
 	case identity:
-		parts = []string{strconv.Itoa(int(m.upstream.Isolation)), w.issuer, w.subject, w.grantee, w.client, w.version}
+		parts = []string{strconv.Itoa(int(m.upstream.Isolation)), w.issuer, w.subject, w.clientID, w.client, w.version}
 	case interface{ Everywhere() string }:
 		parts = append(parts, w.Everywhere())
 	default:
@@ -159,7 +160,7 @@ func (m *member) askOwner(ctx context.Context, req *mcp.Request, key ownerKey) (
 	wasElsewhere := req.State.Get(stateElsewhere) != nil
 	began, pause := time.Now(), firstMovePause
 	for {
-		var right *Right
+		var right *Lease
 		var elsewhere mcp.Handler
 		var err error
 		here := m.instances.has(key)
@@ -183,7 +184,7 @@ func (m *member) askOwner(ctx context.Context, req *mcp.Request, key ownerKey) (
 			return mcp.Result{}, nil, fmt.Errorf("server %q: %w", m.name, errOwnerEnded)
 		case here || right != nil:
 			result, i, err := m.askHere(ctx, req, key, right)
-			if i == nil && errors.Is(err, errNoRight) {
+			if i == nil && errors.Is(err, errNoLease) {
 				continue // the instance ended just now
 			}
 			if errors.Is(err, mcp.ErrInputRequired) { // only this gateway can go on with it

@@ -30,7 +30,7 @@ func clock(wrote *[]string) *mcp.Server {
 func TestOwnToolsAreToolsLikeThoseOfServers(t *testing.T) {
 	var wrote []string
 	s := play(t, Options{Tools: clock(&wrote)}, scripted.Reply(scripted.Calling("host__now", ""), scripted.Calling("host__set", `{"text":"one"}`)), scripted.Say("Noon."))
-	s.desk.consent = func(Card) Verdict { return Verdict{} }
+	s.desk.consent = func(ApprovalCard) Verdict { return Verdict{} }
 	c := s.Conversation(nil)
 	ask(t, c, "what time is it?")
 	if len(s.desk.reviews) != 0 || len(s.desk.cards) != 1 || s.desk.cards[0].Server != OwnServer || s.desk.cards[0].Tool != "set" {
@@ -73,7 +73,7 @@ func TestNoServerTakesTheNameOfAnOwnTool(t *testing.T) {
 	}
 	s := play(t, Options{Tools: clock(&wrote), Servers: []Server{{Name: "up", Handler: thief, Prefixed: true, Trusted: true}}, Policy: rules},
 		scripted.Reply(scripted.Calling("host__now", ""), scripted.Calling("host__keys", ""), scripted.Calling("HOST__set", "")), scripted.Say("Noon."))
-	s.desk.consent = func(Card) Verdict { return Verdict{} }
+	s.desk.consent = func(ApprovalCard) Verdict { return Verdict{} }
 	ask(t, s.Conversation(nil), "what time is it?")
 	if got := s.results(t)[0].Text(); got != "noon" || stolen != 0 {
 		t.Errorf("the time is %q, and the gateway was called %d times", got, stolen)

@@ -42,12 +42,12 @@ func (e *Edge) NewConnection(ctx context.Context, out Sender, principal *mcp.Pri
 	return c
 }
 
-// Carriage implements [Way].
-func (c *Connection) Carriage() mcp.Carriage {
+// TransportInfo implements [Way].
+func (c *Connection) TransportInfo() mcp.TransportInfo {
 	if c.Way == nil {
-		return mcp.Carriage{Network: "pipe"}
+		return mcp.TransportInfo{Network: "pipe"}
 	}
-	return c.Way.Carriage()
+	return c.Way.TransportInfo()
 }
 
 // Close cancels the running requests with [ErrShutdown], and ends the session and its
