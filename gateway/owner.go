@@ -26,7 +26,7 @@ const (
 // Owners decide which of several gateways runs an instance of a server. Implementations are safe for
 // concurrent use.
 type Owners interface {
-	// Claim returns a right to run an instance. The key identifies its user or client, and is the
+	// Claim returns a lease to run an instance. The key identifies its user or client, and is the
 	// same at all gateways. If another gateway has the instance, Claim returns a Handler that passes
 	// requests on to it. That Handler returns [ErrMoved] for a request that the other gateway did
 	// not take, and [mcp.ErrLost] if the response was lost. Claim returns [ErrMoved] if the instance
@@ -46,14 +46,13 @@ const stateElsewhere = "elsewhere"
 // errOwnerEnded means that the gateway that ran an instance ended during a request.
 var errOwnerEnded = errors.New("the replica that ran it ended, and the state of its instance is lost; the next call starts another one")
 
-// A Lease is the lease of a gateway to run an instance. It wraps a lease of the store that gateways
-// share.
+// A Lease lets one gateway run an instance until Context ends.
 type Lease struct {
 	// Context ends when the instance must end at once. Its cause is the reason.
 	Context context.Context
 	// Leaves is closed when the instance should end once it is not used.
 	Leaves <-chan struct{}
-	// Release gives the right back. The gateway calls it when nothing of the instance runs.
+	// Release gives the lease back. The gateway calls it when nothing of the instance runs.
 	Release func()
 }
 
@@ -72,10 +71,10 @@ func (r *Lease) leaves() <-chan struct{} {
 	return r.Leaves
 }
 
-// A disowned is the cause of the end of an instance that lost its right.
+// A disowned is the cause of the end of an instance that lost its lease.
 type disowned struct{ error }
 
-// watch calls end when the right is lost, until stop is called.
+// watch calls end when the lease is lost, until stop is called.
 func (r *Lease) watch(end context.CancelCauseFunc) (stop func()) {
 	if r == nil {
 		return func() {}
@@ -84,7 +83,7 @@ func (r *Lease) watch(end context.CancelCauseFunc) (stop func()) {
 	return func() { stopped() }
 }
 
-// disowned returns the reason why the instance lost its right, or nil.
+// disowned returns the reason why the instance lost its lease, or nil.
 func (i *instance) disowned() error {
 	if i == nil || i.lease == nil {
 		return nil
@@ -95,7 +94,7 @@ func (i *instance) disowned() error {
 	return nil
 }
 
-// disownedError returns the error of a request whose instance lost its right.
+// disownedError returns the error of a request whose instance lost its lease.
 func (m *member) disownedError(why error) error {
 	return fmt.Errorf("server %q: its instance was ended while it had the request, which it may have executed, and its state is lost: %w", m.name, why)
 }
