@@ -70,6 +70,14 @@ func (c *Connection) Held() int { return c.held.Held() }
 // Refuse makes all later requests fail with [ErrShutdown]. Running requests continue.
 func (c *Connection) Refuse() { c.calls.Close(ErrShutdown) }
 
+// EndInput makes requests to the client fail, as no more messages will be accepted. Calls that wait
+// for the client then end at once.
+func (c *Connection) EndInput() {
+	if s := c.current(); s != nil {
+		s.requests.end()
+	}
+}
+
 // Drain waits until only subscriptions are running or ctx is done.
 func (c *Connection) Drain(ctx context.Context) {
 	c.batches.Drain(ctx)
