@@ -19,7 +19,8 @@ import (
 )
 
 // Options configures a Host. Only Model is required; the zero value of every other field means its
-// default.
+// default. Values of the context given to [Conversation.Ask] reach BeforeStep, the Model's Generate
+// and the handlers of Tools.
 type Options struct {
 	// Model answers questions and requests calls.
 	Model model.Model
@@ -147,7 +148,7 @@ type Server struct {
 	Handler mcp.Handler
 	// Trusted marks a server that the user would vouch for. Its definitions need no review, and its
 	// annotations are accepted. Its results count as trusted text, except those of tools that
-	// declare contact with the outside world.
+	// contact the outside world. A tool that declares nothing about that counts as one that does.
 	Trusted bool
 	// Public marks a server without private data, such as a search engine or a weather service.
 	Public bool
@@ -181,6 +182,8 @@ type Step struct {
 	Tools []ToolInfo
 	// Messages is the model's view of the conversation. BeforeStep must not change it.
 	Messages []model.Message
+	// Totals counts the resources that the run used before this step.
+	Totals Totals
 }
 
 // An Agent describes the sub-agent of a child conversation.

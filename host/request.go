@@ -29,7 +29,7 @@ func (r *run) prepareStep(ctx context.Context) error {
 		for i, t := range r.catalogue.tools {
 			all[i] = t.info(ToolSent)
 		}
-		s := Step{Run: r.number, Number: int(r.step.Load()), Agent: r.c.agent.Name, Instructions: instructions, Tools: all, Messages: r.c.view.Seen()}
+		s := Step{Run: r.number, Number: int(r.step.Load()), Agent: r.c.agent.Name, Instructions: instructions, Tools: all, Messages: r.c.view.Seen(), Totals: r.account.used()}
 		if err := before(ctx, &s); err != nil {
 			return fmt.Errorf("before step %d: %w", s.Number, err)
 		}
