@@ -61,8 +61,8 @@ type CallOptions struct {
 // Calls returns middleware that writes a line for each request after the request is handled. It
 // returns the response when the line is on disk. If the line cannot be written, it withholds the
 // response and refuses further requests, unless Options.GoOn is set. Inner middleware can note a
-// decision about the request (see [mcp.NoterOf]). If the decision allows the request, it is part of
-// the request's line. Otherwise it has its own line before that.
+// decision about the request (see [mcp.NoteObserverOf]). If the decision allows the request, it is
+// part of the request's line. Otherwise it has its own line before that.
 func (l *Log) Calls(o CallOptions) mcp.Middleware {
 	if o.Methods == nil {
 		o.Methods = []string{"tools/call", "prompts/get", "resources/read", "skills/get", "resources/directory/read", methodTask, "tasks/list", "tasks/update", "tasks/cancel"}
@@ -88,8 +88,8 @@ func (l *Log) Calls(o CallOptions) mcp.Middleware {
 			l.running.Add(1)
 			defer l.running.Add(-1)
 			c.record = *r
-			c.outer, _ = ctx.Value(note.Key{}).(note.Noter)
-			result, err := next.Handle(mcp.WithNoter(ctx, c), req)
+			c.outer, _ = ctx.Value(note.Key{}).(note.Observer)
+			result, err := next.Handle(mcp.WithNoteObserver(ctx, c), req)
 			r.Resent = int(c.resent.Load())
 			r.Task = tasks.ID(ctx)
 			c.allowed(r)
@@ -198,12 +198,12 @@ func (r *Record) task(body json.RawMessage) (goesOn bool) {
 	return status == taskWorking || status == taskAsks
 }
 
-// A call is the [mcp.Noter] of a request, which collects notes for its line.
+// A call is the [mcp.NoteObserver] of a request, which collects notes for its line.
 type call struct {
 	ctx    context.Context // context of the request
 	log    *Log
-	record Record     // record of the request as it arrived, for lines about decisions
-	outer  note.Noter // Noter of other observers of the request; may be nil
+	record Record        // record of the request as it arrived, for lines about decisions
+	outer  note.Observer // of other observers of the request; may be nil
 	resent atomic.Int32
 
 	mu           sync.Mutex
@@ -272,13 +272,13 @@ const (
 	Denied  = "deny"  // the request is refused
 )
 
-// Hears reports whether the log, or the Noter of other observers, uses notes of a kind.
+// Hears reports whether the log, or the NoteObserver of other observers, uses notes of a kind.
 func (c *call) Hears(kind string) bool { return note.IsHandling(kind) || note.Hears(c.outer, kind) }
 
-// Unwrap returns the Noter of other observers, or nil.
-func (c *call) Unwrap() note.Noter { return c.outer }
+// Unwrap returns the NoteObserver of other observers, or nil.
+func (c *call) Unwrap() note.Observer { return c.outer }
 
-// Note implements [mcp.Noter].
+// Note implements [mcp.NoteObserver].
 func (c *call) Note(kind string, value any) {
 	if a, is := value.(note.Approval); is { // before the decision, whose line has it
 		c.mu.Lock()

@@ -238,5 +238,5 @@ func (d decision) Decision() (note.Decision, bool) { return note.Decision(d), tr
 
 // decide notes a decision like middleware.
 func decide(ctx context.Context, d note.Decision) {
-	mcp.NoterOf(ctx, note.Policy).Note(note.Policy, decision(d))
+	mcp.NoteObserverOf(ctx, note.Policy).Note(note.Policy, decision(d))
 }

@@ -67,9 +67,9 @@ func (c *client) Ask(_ context.Context, q mcp.ServerRequest) (json.RawMessage, e
 	return json.RawMessage(c.answer), c.err
 }
 
-func (c *client) Disconnect()            { c.said = append(c.said, "disconnect") }
-func (c *client) Sent(s mcp.Carriage)    { c.said = append(c.said, "sent "+s.ID) }
-func (c *client) Carriage() mcp.Carriage { return mcp.Carriage{ID: "7"} }
+func (c *client) ReleaseStream()                   { c.said = append(c.said, "disconnect") }
+func (c *client) Sent(s mcp.TransportInfo)         { c.said = append(c.said, "sent "+s.ID) }
+func (c *client) TransportInfo() mcp.TransportInfo { return mcp.TransportInfo{ID: "7"} }
 
 // unencodable is a value of which there is no JSON.
 type unencodable struct{}
@@ -141,14 +141,14 @@ func TestTapPassesOnAllThatAPeerHas(t *testing.T) {
 		if got := ctx.Value(addedKey{}); got != "here" {
 			t.Errorf("the context of the sink: %v", got)
 		}
-		if got := mcp.CarriageOf(req).ID; got != "7" {
-			t.Errorf("the carriage has the id %q", got)
+		if got := mcp.TransportInfoOf(req).ID; got != "7" {
+			t.Errorf("the TransportInfo has the id %q", got)
 		}
-		if sent, watched := mcp.PeerAs[interface{ Sent(mcp.Carriage) }](req.Peer); watched {
-			sent.Sent(mcp.Carriage{ID: "8"})
+		if sent, watched := mcp.PeerAs[interface{ Sent(mcp.TransportInfo) }](req.Peer); watched {
+			sent.Sent(mcp.TransportInfo{ID: "8"})
 		}
-		if d, can := mcp.PeerAs[interface{ Disconnect() }](req.Peer); can {
-			d.Disconnect()
+		if d, can := mcp.PeerAs[interface{ ReleaseStream() }](req.Peer); can {
+			d.ReleaseStream()
 		}
 		return mcp.Result{}, nil
 	}))

@@ -53,7 +53,7 @@ type Options struct {
 	// MaxStarts is the maximum number of programs that start at the same time. The default is four
 	// for each processor and at least eight, fewer if too little memory is free.
 	MaxStarts int
-	// PublicErrors reduces errors for clients to [mcp.PublicError], which hides failures in the
+	// PublicErrors reduces errors for clients to [mcp.RedactError], which hides failures in the
 	// requests of other clients. It is meant for gateways whose clients belong to different users.
 	// [Status] and logs contain the whole error.
 	PublicErrors bool
@@ -316,7 +316,7 @@ func (g *Gateway) shown(err error) error {
 	if err == nil || !g.options.PublicErrors {
 		return err
 	}
-	return mcp.PublicError(err)
+	return mcp.RedactError(err)
 }
 
 // route passes a request on to the member that has the named tool or prompt.

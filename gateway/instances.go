@@ -66,7 +66,7 @@ type instance struct {
 	cancel     context.CancelCauseFunc
 	era        string   // the era of the client that the instance was started for
 	of         identity // the share that the instance counts for; see countedAs
-	right      *Right   // to run the instance; nil if only this gateway can have it
+	lease      *Lease   // to run the instance; nil if only this gateway can have it
 
 	// Guarded by the lock of instances:
 	users int       // running requests
@@ -83,7 +83,7 @@ func (m *member) isolated() bool {
 // An identity identifies the user or client of an instance if no connection or session does.
 type identity struct {
 	issuer, subject string
-	grantee         string // the client that the user's credentials were issued to
+	clientID        string // the client that the user's credentials were issued to
 	client, version string // the client's own name and version
 }
 
@@ -117,7 +117,7 @@ func (m *member) ownIdentityOf(ctx context.Context, req *mcp.Request) (any, erro
 		return req.Caller, nil
 	}
 	if req.Principal != nil {
-		id.grantee = req.Principal.ClientID
+		id.clientID = req.Principal.ClientID
 	}
 	if req.Meta.Client != nil {
 		id.client, id.version = req.Meta.Client.Name, req.Meta.Client.Version
@@ -148,7 +148,7 @@ func countedAs(ctx context.Context, req *mcp.Request) identity {
 // started again after a moment. At the limit, an unused instance is ended. If right is not nil, a
 // new instance takes it over, and instanceFor gives it back in all other cases. An instance that
 // another gateway may have does not start without a right.
-func (m *member) instanceFor(req *mcp.Request, whose any, of identity, right *Right) (*instance, error) {
+func (m *member) instanceFor(req *mcp.Request, whose any, of identity, right *Lease) (*instance, error) {
 	if right != nil {
 		defer func() { right.end() }()
 	}
@@ -168,7 +168,7 @@ func (m *member) instanceFor(req *mcp.Request, whose any, of identity, right *Ri
 	}
 	if i == nil {
 		if _, owned := whose.(ownerKey); owned && right == nil {
-			return nil, errNoRight
+			return nil, errNoLease
 		}
 		if err := is.makeRoom(of, limit, m.limitsUsers()); err != nil {
 			return nil, m.full(err)
@@ -178,7 +178,7 @@ func (m *member) instanceFor(req *mcp.Request, whose any, of identity, right *Ri
 		}
 		i = &instance{ready: make(chan struct{}), again: make(chan struct{}, 1), rearranged: make(chan struct{}, 1), era: eras.Of(&req.Meta), of: of}
 		i.ctx, i.cancel = context.WithCancelCause(m.ctx)
-		i.right, right = right, nil
+		i.lease, right = right, nil
 		if is.all == nil {
 			is.all = map[any]*instance{}
 		}
@@ -208,7 +208,7 @@ func (i *instance) isOver() bool {
 	if i.err != nil {
 		return time.Since(i.used) >= firstBackoff
 	}
-	return i.isLost() || i.right != nil && i.ctx.Err() != nil
+	return i.isLost() || i.lease != nil && i.ctx.Err() != nil
 }
 
 func (is *instances) left(i *instance) {
@@ -256,9 +256,9 @@ func (is *instances) count() int {
 // runInstance connects an instance, and keeps it until the connection is lost or unused for too
 // long.
 func (m *member) runInstance(ctx context.Context, whose any, i *instance) {
-	defer i.right.end() // when nothing of the instance runs
+	defer i.lease.end() // when nothing of the instance runs
 	defer i.cancel(nil)
-	defer i.right.watch(i.cancel)()
+	defer i.lease.watch(i.cancel)()
 	c, err := m.dialInstance(ctx, whose, i.era)
 	if err != nil && errors.Is(context.Cause(ctx), errRestarted) {
 		err = errRestarted
@@ -289,7 +289,7 @@ func (m *member) runInstance(ctx context.Context, whose any, i *instance) {
 			return nil
 		}))
 	}()
-	leaves := i.right.leaves()
+	leaves := i.lease.leaves()
 	for ctx.Err() == nil {
 		left := m.forgetInstance(whose, i, m.idleTime())
 		if left <= 0 {

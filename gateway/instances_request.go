@@ -78,7 +78,7 @@ func (m *member) askInstance(ctx context.Context, req *mcp.Request) (mcp.Result,
 
 // askHere sends a request to the instance with a key in this gateway, which takes right over if it
 // starts now.
-func (m *member) askHere(ctx context.Context, req *mcp.Request, whose any, right *Right) (mcp.Result, *instance, error) {
+func (m *member) askHere(ctx context.Context, req *mcp.Request, whose any, right *Lease) (mcp.Result, *instance, error) {
 	i, err := m.instanceFor(req, whose, countedAs(ctx, req), right)
 	if err != nil {
 		return mcp.Result{}, nil, err

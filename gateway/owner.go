@@ -26,19 +26,19 @@ const (
 // Owners decide which of several gateways runs an instance of a server. Implementations are safe for
 // concurrent use.
 type Owners interface {
-	// Claim returns a right to run an instance. The key identifies its user or client, and is the
+	// Claim returns a lease to run an instance. The key identifies its user or client, and is the
 	// same at all gateways. If another gateway has the instance, Claim returns a Handler that passes
 	// requests on to it. That Handler returns [ErrMoved] for a request that the other gateway did
 	// not take, and [mcp.ErrLost] if the response was lost. Claim returns [ErrMoved] if the instance
 	// moves at this moment. The gateway then asks again.
-	Claim(ctx context.Context, server, key string) (*Right, mcp.Handler, error)
+	Claim(ctx context.Context, server, key string) (*Lease, mcp.Handler, error)
 }
 
 // ErrMoved means that a gateway does not run an instance, and did not handle the request for it.
 var ErrMoved = errors.New("it moves to another replica; try again later")
 
-// errNoRight means that an instance would start without the right to run it.
-var errNoRight = errors.New("the right to run the instance is missing")
+// errNoLease means that an instance would start without the lease to run it.
+var errNoLease = errors.New("the right to run the instance is missing")
 
 // stateElsewhere is the key of the request state of a call that waits at another gateway.
 const stateElsewhere = "elsewhere"
@@ -46,36 +46,36 @@ const stateElsewhere = "elsewhere"
 // errOwnerEnded means that the gateway that ran an instance ended during a request.
 var errOwnerEnded = errors.New("the replica that ran it ended, and the state of its instance is lost; the next call starts another one")
 
-// A Right is the right to run an instance.
-type Right struct {
+// A Lease lets one gateway run an instance until Context ends.
+type Lease struct {
 	// Context ends when the instance must end at once. Its cause is the reason.
 	Context context.Context
 	// Leaves is closed when the instance should end once it is not used.
 	Leaves <-chan struct{}
-	// Release gives the right back. The gateway calls it when nothing of the instance runs.
+	// Release gives the lease back. The gateway calls it when nothing of the instance runs.
 	Release func()
 }
 
-// end calls Release. A nil Right has none.
-func (r *Right) end() {
+// end calls Release. A nil Lease has none.
+func (r *Lease) end() {
 	if r != nil {
 		r.Release()
 	}
 }
 
-// leaves returns the channel Leaves, or nil for a nil Right.
-func (r *Right) leaves() <-chan struct{} {
+// leaves returns the channel Leaves, or nil for a nil Lease.
+func (r *Lease) leaves() <-chan struct{} {
 	if r == nil {
 		return nil
 	}
 	return r.Leaves
 }
 
-// A disowned is the cause of the end of an instance that lost its right.
+// A disowned is the cause of the end of an instance that lost its lease.
 type disowned struct{ error }
 
-// watch calls end when the right is lost, until stop is called.
-func (r *Right) watch(end context.CancelCauseFunc) (stop func()) {
+// watch calls end when the lease is lost, until stop is called.
+func (r *Lease) watch(end context.CancelCauseFunc) (stop func()) {
 	if r == nil {
 		return func() {}
 	}
@@ -83,9 +83,9 @@ func (r *Right) watch(end context.CancelCauseFunc) (stop func()) {
 	return func() { stopped() }
 }
 
-// disowned returns the reason why the instance lost its right, or nil.
+// disowned returns the reason why the instance lost its lease, or nil.
 func (i *instance) disowned() error {
-	if i == nil || i.right == nil {
+	if i == nil || i.lease == nil {
 		return nil
 	}
 	if d, is := errors.AsType[disowned](context.Cause(i.ctx)); is {
@@ -94,7 +94,7 @@ func (i *instance) disowned() error {
 	return nil
 }
 
-// disownedError returns the error of a request whose instance lost its right.
+// disownedError returns the error of a request whose instance lost its lease.
 func (m *member) disownedError(why error) error {
 	return fmt.Errorf("server %q: its instance was ended while it had the request, which it may have executed, and its state is lost: %w", m.name, why)
 }
@@ -139,7 +139,7 @@ func (m *member) ownerKeyOf(ctx context.Context, req *mcp.Request) (_ ownerKey, 
 	parts := []string{"client"}
 	switch w := whose.(type) {
 	case identity:
-		parts = []string{strconv.Itoa(int(m.upstream.Isolation)), w.issuer, w.subject, w.grantee, w.client, w.version}
+		parts = []string{strconv.Itoa(int(m.upstream.Isolation)), w.issuer, w.subject, w.clientID, w.client, w.version}
 	case interface{ Everywhere() string }:
 		parts = append(parts, w.Everywhere())
 	default:
@@ -159,7 +159,7 @@ func (m *member) askOwner(ctx context.Context, req *mcp.Request, key ownerKey) (
 	wasElsewhere := req.State.Get(stateElsewhere) != nil
 	began, pause := time.Now(), firstMovePause
 	for {
-		var right *Right
+		var right *Lease
 		var elsewhere mcp.Handler
 		var err error
 		here := m.instances.has(key)
@@ -183,7 +183,7 @@ func (m *member) askOwner(ctx context.Context, req *mcp.Request, key ownerKey) (
 			return mcp.Result{}, nil, fmt.Errorf("server %q: %w", m.name, errOwnerEnded)
 		case here || right != nil:
 			result, i, err := m.askHere(ctx, req, key, right)
-			if i == nil && errors.Is(err, errNoRight) {
+			if i == nil && errors.Is(err, errNoLease) {
 				continue // the instance ended just now
 			}
 			if errors.Is(err, mcp.ErrInputRequired) { // only this gateway can go on with it

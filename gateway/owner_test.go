@@ -57,7 +57,7 @@ func (s *awayStore) Acquire(ctx context.Context, name string, ttl time.Duration)
 }
 
 // Claim implements [gateway.Owners].
-func (r *replica) Claim(ctx context.Context, server, key string) (*gateway.Right, mcp.Handler, error) {
+func (r *replica) Claim(ctx context.Context, server, key string) (*gateway.Lease, mcp.Handler, error) {
 	at, err := r.owners.Find(ctx, key)
 	if err != nil {
 		return nil, nil, err
@@ -80,7 +80,7 @@ func (r *replica) Claim(ctx context.Context, server, key string) (*gateway.Right
 	if err != nil {
 		return nil, nil, err
 	}
-	own := gateway.Right(right)
+	own := gateway.Lease(right)
 	return &own, nil, nil
 }
 

@@ -61,7 +61,7 @@ func TestACallIsRepeatedOnce(t *testing.T) {
 		t.Errorf("one call was executed %d times: %v", n, err)
 	}
 	again := new(repeats)
-	_, err = mcp.NewClient(g).CallTool(mcp.WithNoter(ctx, again), "web__t", nil)
+	_, err = mcp.NewClient(g).CallTool(mcp.WithNoteObserver(ctx, again), "web__t", nil)
 	if n := again.Load(); n != 1 {
 		t.Errorf("one call was noted as sent again %d times: %v", n, err)
 	}

@@ -22,14 +22,14 @@ func TestCallThatWaitsForApprovalWasNotMade(t *testing.T) {
 	record := &copying{}
 	var killed [][]Entry // the record at the time of the question
 	d := &desk{}
-	d.consent = func(Card) Verdict {
+	d.consent = func(ApprovalCard) Verdict {
 		killed = append(killed, append([]Entry(nil), record.entries...))
 		return Verdict{Allow: true}
 	}
 	s := play(t, Options{Servers: []Server{stranger("files", "a file")}, Person: d}, calls, scripted.Say("done"), scripted.Say("so it is"), scripted.Say("so it is"))
 	ask(t, s.Conversation(record), "write a and b")
-	if len(killed) == 0 || len(Unasked(record.entries)) != 0 {
-		t.Fatalf("asked %d times; after the answers these calls count as not made: %v", len(killed), Unasked(record.entries))
+	if len(killed) == 0 || len(UnansweredCalls(record.entries)) != 0 {
+		t.Fatalf("asked %d times; after the answers these calls count as not made: %v", len(killed), UnansweredCalls(record.entries))
 	}
 	for _, entries := range killed {
 		c := s.Conversation(nil, entries...)

@@ -71,7 +71,7 @@ func TestALongRunIsShortenedOnTheWay(t *testing.T) {
 
 func TestSummariesNameReadableResults(t *testing.T) {
 	m := talkative(1, scripted.Say("It was long."))
-	s := play(t, Options{Model: m, Budget: Budget{Result: 100}, Servers: []Server{paragraphs()}})
+	s := play(t, Options{Model: m, WindowShares: WindowShares{Result: 100}, Servers: []Server{paragraphs()}})
 	c := s.Conversation(nil)
 	ask(t, c, "look")
 	ask(t, c, "and then?")
@@ -130,8 +130,8 @@ func TestTheWindowIsTheOneThatTheProviderNames(t *testing.T) {
 	c := s.Conversation(nil)
 	ask(t, c, "first")
 	ask(t, c, "second")
-	if ask(t, c, "third"); c.Ledger().Window != 16_000 {
-		t.Errorf("the window is %d, want that of the provider's error", c.Ledger().Window)
+	if ask(t, c, "third"); c.WindowUse().Window != 16_000 {
+		t.Errorf("the window is %d, want that of the provider's error", c.WindowUse().Window)
 	}
 }
 
@@ -171,7 +171,7 @@ func TestToolsThatFillAWindowAreLeftToSearch(t *testing.T) {
 		}
 		return &model.Response{Message: model.Message{Parts: []model.Part{{Text: "fine"}}}}, nil
 	}).As(model.Info{Language: true, Window: 200_000})
-	s := play(t, Options{Model: m, Budget: Budget{Tools: -1}, Servers: []Server{{Name: "s", Handler: srv, Trusted: true}}})
+	s := play(t, Options{Model: m, WindowShares: WindowShares{Tools: -1}, Servers: []Server{{Name: "s", Handler: srv, Trusted: true}}})
 	c := s.Conversation(nil)
 	for _, question := range []string{"first", "second", "third"} {
 		if answer := ask(t, c, question); answer.Text != "fine" {
@@ -244,7 +244,7 @@ func TestAConversationCanBeResumedFromEveryPoint(t *testing.T) {
 		mcp.AddToolWith(srv, mcp.Tool{Name: "cancel", Annotations: readOnly}, func(ctx context.Context, _ struct{}) (string, error) { cancel(); <-ctx.Done(); return "", ctx.Err() })
 		servers := []Server{{Name: "s", Handler: srv, Trusted: true}}
 		m := scripted.Always(chaos(random, func() { cancel() })).As(model.Info{Language: true, Window: 3_000})
-		s := play(t, Options{Model: m, Servers: servers, Limits: Limits{Steps: 6}, Budget: Budget{Result: 200}})
+		s := play(t, Options{Model: m, Servers: servers, Limits: Limits{Steps: 6}, WindowShares: WindowShares{Result: 200}})
 		c := s.Conversation(nil)
 		for n := range 5 {
 			var ctx context.Context

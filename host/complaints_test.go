@@ -37,7 +37,7 @@ func TestClaudeCode6702ToolDefinitionsAreDeferredAndTheirCostIsShown(t *testing.
 		t.Errorf("of %d tokens of definitions %d were sent", all, sent)
 	}
 	deferred := 0
-	for _, p := range c.Ledger().Parts {
+	for _, p := range c.WindowUse().Parts {
 		deferred += p.Deferred
 	}
 	if deferred != all {
@@ -65,7 +65,7 @@ func TestClaudeCode7328ADeniedToolIsNotInTheContext(t *testing.T) {
 // what they are described with.
 func TestClaudeCode7732DefinitionsHaveABudget(t *testing.T) {
 	for _, budget := range []int{1_000, 4_000, 100_000} {
-		s := play(t, Options{Budget: Budget{Tools: budget}, Servers: crowd(t, 40, 8)}, scripted.Say("hello"))
+		s := play(t, Options{WindowShares: WindowShares{Tools: budget}, Servers: crowd(t, 40, 8)}, scripted.Say("hello"))
 		ask(t, s.Conversation(nil), "hello")
 		if got := window.TokensOf(s.last(t).Tools); got > budget+200 {
 			t.Errorf("%d tokens are sent with a budget of %d", got, budget)
@@ -78,7 +78,7 @@ func TestClaudeCode7732DefinitionsHaveABudget(t *testing.T) {
 func TestVSCode294055CountsAreHonestAndAServerCanStay(t *testing.T) {
 	for _, tools := range []int{127, 128, 129} {
 		m := scripted.New(scripted.Say("hello")).As(model.Info{Language: true, MaxTools: 128})
-		s := play(t, Options{Model: m, Servers: crowd(t, tools, 10), Budget: Budget{Tools: -1, Always: []string{"vendor04"}}})
+		s := play(t, Options{Model: m, Servers: crowd(t, tools, 10), WindowShares: WindowShares{Tools: -1, Always: []string{"vendor04"}}})
 		ask(t, s.Conversation(nil), "hello")
 		listed := s.eventsOf(func(e Event) bool { return e.Listed != nil })[0].Listed
 		sent := namesOf(m.Requests()[0].Tools)
@@ -112,7 +112,7 @@ func TestCopilotCLI4623OneOddSchemaIsNamedAndTheRequestGoesOn(t *testing.T) {
 // bethington/ghidra-mcp#440: 239 tools are too many for a provider.
 func TestGhidraMCP440ManyToolsAreSearchedWhereTheProviderTakesFew(t *testing.T) {
 	m := scripted.New(search("share a sensor"), scripted.Say("found")).As(model.Info{Language: true, Window: 1_000_000, MaxTools: 128})
-	s := play(t, Options{Model: m, Servers: crowd(t, 239, 10), Budget: Budget{Tools: 100_000}})
+	s := play(t, Options{Model: m, Servers: crowd(t, 239, 10), WindowShares: WindowShares{Tools: 100_000}})
 	ask(t, s.Conversation(nil), "share it")
 	for _, req := range m.Requests() {
 		if len(req.Tools) > 128 {

@@ -22,7 +22,7 @@ func (r *run) mayCall(ctx context.Context, call *model.Call, t *tool) *consent.J
 		Server: t.ref.Server, Origin: t.origin(), Tool: t.ref.Tool, Title: t.title(), Arguments: call.Arguments,
 		Annotations: policyAnnotations(t.claimed()), Trusted: t.server.trusted(), Client: "junction",
 	}, Public: t.server.Public, Local: t.server.Local && !t.member, Schema: t.sent.Schema}
-	return r.permit(ctx, asked, Card{
+	return r.permit(ctx, asked, ApprovalCard{
 		CallID: call.ID, Server: t.ref.Server, Tool: t.ref.Tool, Title: t.title(), Description: t.Description,
 		Arguments: call.Arguments, Annotations: t.annotations(), Reads: t.heldToRead(), Trusted: asked.Trusted, CanTrust: !t.member && !asked.Trusted,
 	})
@@ -33,7 +33,7 @@ func (r *run) mayCall(ctx context.Context, call *model.Call, t *tool) *consent.J
 func (r *run) mayRead(ctx context.Context, call *model.Call, s *server, uri string) (refusal string) {
 	claim, trusted := s.reading(), s.trusted()
 	in := policy.Input{Method: "resources/read", Server: s.Name, Origin: s.origin(), Resource: uri, Annotations: policyAnnotations(claim), Trusted: trusted, Client: "junction"}
-	j := r.permit(ctx, consent.Call{Input: in, Public: s.Public, Also: r.skillsOfOthers(s)}, Card{
+	j := r.permit(ctx, consent.Call{Input: in, Public: s.Public, Also: r.skillsOfOthers(s)}, ApprovalCard{
 		CallID: call.ID, Server: s.Name, Resource: uri, Annotations: claim, Trusted: trusted, CanTrust: !trusted, Arguments: call.Arguments,
 	})
 	if j.Refusal != "" {
@@ -43,7 +43,7 @@ func (r *run) mayRead(ctx context.Context, call *model.Call, s *server, uri stri
 }
 
 // permit decides about a call, and asks the user if necessary.
-func (r *run) permit(ctx context.Context, call consent.Call, card Card) *consent.Judgement {
+func (r *run) permit(ctx context.Context, call consent.Call, card ApprovalCard) *consent.Judgement {
 	call.Said, call.Definitions = r.userText, r.strangers
 	r.noteFlow(ctx)
 	j := r.c.decider.Consider(ctx, call, func(j *consent.Judgement) string { return r.askPerson(ctx, j, card) })
@@ -58,7 +58,7 @@ func (r *run) permit(ctx context.Context, call consent.Call, card Card) *consent
 }
 
 // consented reports the decision about a call as an event and as a note.
-func (r *run) consented(ctx context.Context, j *consent.Judgement, card *Card, event Consented) {
+func (r *run) consented(ctx context.Context, j *consent.Judgement, card *ApprovalCard, event Consented) {
 	event.CallID, event.Server, event.Tool, event.Rule = card.CallID, card.Server, card.Tool, j.Rules.Rule.Name
 	if card.Resource != "" {
 		event.Tool = card.Resource
@@ -85,7 +85,7 @@ const (
 
 // askPerson asks the user, applies the answer and reports it. It returns the text for the model if
 // the answer is no, and "" otherwise.
-func (r *run) askPerson(ctx context.Context, j *consent.Judgement, card Card) (refusal string) {
+func (r *run) askPerson(ctx context.Context, j *consent.Judgement, card ApprovalCard) (refusal string) {
 	card.Agent, card.Reasons, card.Secret, card.Once = r.c.agent.Name, j.Reasons, j.Secret, j.Once
 	switch rule := j.Rules.Rule; {
 	case j.Rules.Effect == policy.Allow:
@@ -127,7 +127,7 @@ func (r *run) askPerson(ctx context.Context, j *consent.Judgement, card Card) (r
 
 // consent asks the user. The record holds the open question until the answer, so that after a crash
 // it is known that the calls were not made.
-func (r *run) consent(ctx context.Context, card Card) (Verdict, error) {
+func (r *run) consent(ctx context.Context, card ApprovalCard) (Verdict, error) {
 	unmade := r.requestedCalls
 	if unmade == nil { // one of several concurrent calls: the others may have been made
 		unmade = []string{card.CallID}
@@ -227,20 +227,20 @@ func (r *run) suspect(server, name, text string, part guard.Part) {
 // maxNoted is the number of sources that a note names.
 const maxNoted = 50
 
-// noter returns the Noter for a request to a server, or nil.
-func (r *run) noter(s *server, method, name string) mcp.Noter {
-	if r.h.options.Noter == nil {
+// observer returns the NoteObserver for a request to a server, or nil.
+func (r *run) observer(s *server, method, name string) mcp.NoteObserver {
+	if r.h.options.NoteObserver == nil {
 		return nil
 	}
-	return r.h.options.Noter(s.Name, method, name)
+	return r.h.options.NoteObserver(s.Name, method, name)
 }
 
-// withNoter returns ctx with n, if n is not nil.
-func withNoter(ctx context.Context, n mcp.Noter) context.Context {
+// withObserver returns ctx with n, if n is not nil.
+func withObserver(ctx context.Context, n mcp.NoteObserver) context.Context {
 	if n == nil {
 		return ctx
 	}
-	return mcp.WithNoter(ctx, n)
+	return mcp.WithNoteObserver(ctx, n)
 }
 
 // A notedFlow is the note about the labels of a call. They are the labels of everything that the
@@ -254,7 +254,7 @@ type notedFlow struct {
 
 // noteFlow notes the labels of the text that a call could carry to a server.
 func (r *run) noteFlow(ctx context.Context) {
-	n := mcp.NoterOf(ctx, note.Labels)
+	n := mcp.NoteObserverOf(ctx, note.Labels)
 	if n == nil {
 		return
 	}
@@ -269,14 +269,14 @@ func (r *run) noteFlow(ctx context.Context) {
 
 // noteResult notes the labels of the result of a call.
 func noteResult(ctx context.Context, from guard.Source, labels guard.Labels) {
-	if n := mcp.NoterOf(ctx, note.Labels); n != nil {
+	if n := mcp.NoteObserverOf(ctx, note.Labels); n != nil {
 		n.Note(note.Labels, notedFlow{Of: "result", Labels: labels, Sources: []string{from.String()}})
 	}
 }
 
 // noteDecision notes the decision about a call and the origin of the decision.
 func noteDecision(ctx context.Context, said policy.Decision, event *Consented) {
-	n := mcp.NoterOf(ctx, note.Policy)
+	n := mcp.NoteObserverOf(ctx, note.Policy)
 	if n == nil {
 		return
 	}

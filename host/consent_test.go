@@ -25,7 +25,7 @@ func stranger(name, text string) Server {
 
 // choosing answers every card with the rule of this label, or with a simple yes.
 func choosing(label string) *desk {
-	return &desk{consent: func(card Card) Verdict {
+	return &desk{consent: func(card ApprovalCard) Verdict {
 		for _, a := range card.Always {
 			if strings.HasPrefix(a.Label, label) {
 				return Verdict{Allow: true, Rule: &a.Rule, Forever: true}
@@ -184,7 +184,7 @@ func TestAnAttachedFileAsksOnce(t *testing.T) {
 func TestUsersCanTrustAServerFromACard(t *testing.T) {
 	t.Parallel()
 	var trusted []string
-	desk := &desk{consent: func(card Card) Verdict {
+	desk := &desk{consent: func(card ApprovalCard) Verdict {
 		return Verdict{Allow: true, Trust: card.CanTrust && card.Server == "memory", Forever: true}
 	}}
 	p, err := policy.Compile([]policy.Rule{{Effect: policy.Allow, Server: "keeper"}}, policy.Options{})

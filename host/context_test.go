@@ -58,7 +58,7 @@ func TestALongResultIsKeptAndReadPageByPage(t *testing.T) {
 	for range 30 {
 		turns = append(turns, next)
 	}
-	s := play(t, Options{Budget: Budget{Result: 2_000, Window: 200_000}, Servers: []Server{looking(&mcp.CallToolResult{Content: []mcp.Content{mcp.Text(whole.String())}})}}, turns...)
+	s := play(t, Options{WindowShares: WindowShares{Result: 2_000, Window: 200_000}, Servers: []Server{looking(&mcp.CallToolResult{Content: []mcp.Content{mcp.Text(whole.String())}})}}, turns...)
 	answer := ask(t, s.Conversation(nil), "read it all")
 	if answer.Text != "all read" || pages != whole.String() {
 		t.Errorf("%q: %d bytes were read of %d", answer.Text, len(pages), whole.Len())
@@ -72,7 +72,7 @@ func TestALongResultIsKeptAndReadPageByPage(t *testing.T) {
 func TestKeptResultsHaveLimits(t *testing.T) {
 	s := new(keptResults)
 	for range maxKept + 5 {
-		s.put(Kept{URI: s.name(), Text: "x"})
+		s.put(LongResult{URI: s.name(), Text: "x"})
 	}
 	if _, found := s.get(keptScheme + "5"); found || len(s.all) != maxKept {
 		t.Errorf("%d results are kept", len(s.all))
@@ -82,7 +82,7 @@ func TestKeptResultsHaveLimits(t *testing.T) {
 	}
 	big := strings.Repeat("x", maxKeptEach)
 	for range 3 + maxKeptBytes/maxKeptEach {
-		s.put(Kept{URI: s.name(), Text: big})
+		s.put(LongResult{URI: s.name(), Text: big})
 	}
 	if s.bytes > maxKeptBytes || len(s.all) != maxKeptBytes/maxKeptEach {
 		t.Errorf("%d bytes are kept in %d results", s.bytes, len(s.all))
@@ -161,7 +161,7 @@ func TestResultsForTheModel(t *testing.T) {
 func TestALongResourceIsKeptToo(t *testing.T) {
 	srv := mcp.NewServer("s", "1")
 	srv.AddText(mcp.Resource{URI: "f://log", Name: "log"}, strings.Repeat("a line of the log\n", 2_000)+"the end")
-	s := play(t, Options{Budget: Budget{Result: 500}, Servers: []Server{{Name: "s", Handler: srv, Trusted: true}}},
+	s := play(t, Options{WindowShares: WindowShares{Result: 500}, Servers: []Server{{Name: "s", Handler: srv, Trusted: true}}},
 		read("f://log", 0, ""), read("junction://result/1", 0, "the end"), read("f://log", 35_990, ""), read("junction://result/2", 0, ""), scripted.Say("done"))
 	ask(t, s.Conversation(nil), "read the log")
 	var texts []string
@@ -176,15 +176,15 @@ func TestALongResourceIsKeptToo(t *testing.T) {
 }
 
 // Whoever reads the ledger must be able to believe it: it adds up to what is sent.
-func TestTheLedgerAddsUpToTheRequest(t *testing.T) {
+func TestTheWindowUseAddsUpToTheRequest(t *testing.T) {
 	turns := []scripted.Turn{search("archive a playlist"), scripted.Call("s__look", ""), scripted.Say("first"), scripted.Say("second"), scripted.Say("a summary"), scripted.Say("third")}
 	m := scripted.New(turns...).As(model.Info{Language: true, Window: 100_000})
 	servers := append(crowd(t, 200, 20), looking(&mcp.CallToolResult{Content: []mcp.Content{mcp.Text(strings.Repeat("word ", 2_000))}}))
-	s := play(t, Options{Model: m, Servers: servers, Budget: Budget{Always: []string{"vendor03"}}, System: "Be brief."})
+	s := play(t, Options{Model: m, Servers: servers, WindowShares: WindowShares{Always: []string{"vendor03"}}, System: "Be brief."})
 	c := s.Conversation(nil)
 	compare := func(when string) {
 		t.Helper()
-		l := c.Ledger()
+		l := c.WindowUse()
 		r := newRun(c)
 		r.catalogue = s.catalogue()
 		if err := r.prepareStep(t.Context()); err != nil {
@@ -227,17 +227,17 @@ func TestDroppedLongResultsUseNoMemory(t *testing.T) {
 	h := play(t, Options{})
 	var entries []Entry
 	for i := range maxKept + 3 {
-		entries = append(entries, Entry{Kept: &Kept{URI: fmt.Sprintf("%s%d", keptScheme, i+1), Text: "long"}})
+		entries = append(entries, Entry{LongResult: &LongResult{URI: fmt.Sprintf("%s%d", keptScheme, i+1), Text: "long"}})
 	}
 	c := h.Conversation(nil, entries...)
-	if err := c.add(Entry{Kept: &Kept{URI: c.nextKept(), Text: "longer"}}); err != nil {
+	if err := c.add(Entry{LongResult: &LongResult{URI: c.nextKept(), Text: "longer"}}); err != nil {
 		t.Fatal(err)
 	}
 	again := h.Conversation(nil, c.Entries()...)
 	for _, c := range []*Conversation{c, again} {
 		without := 0
 		for _, e := range c.Entries() {
-			if e.Kept.Text == "" {
+			if e.LongResult.Text == "" {
 				without++
 			}
 		}
@@ -251,7 +251,7 @@ func TestDroppedLongResultsUseNoMemory(t *testing.T) {
 			t.Errorf("the last result is %+v", k)
 		}
 	}
-	if entries[0].Kept.Text != "long" {
+	if entries[0].LongResult.Text != "long" {
 		t.Error("an entry that was given was changed")
 	}
 }

@@ -54,7 +54,7 @@ func TestTheModelHasNothingOfAServerThatIsOff(t *testing.T) {
 	if last := tools[len(tools)-1]; last.State != ToolOff || tools[0].State != ToolSent {
 		t.Errorf("the tools are %+v", tools)
 	}
-	for _, p := range c.Ledger().Parts {
+	for _, p := range c.WindowUse().Parts {
 		if p.Name == "library" {
 			t.Errorf("it takes %d tokens", p.Tokens)
 		}

@@ -77,7 +77,7 @@ func (h *Host) Conversation(record Record, entries ...Entry) *Conversation {
 	for _, t := range c.tasks {
 		t.left, t.resumed = true, true // the caller that waited for it no longer exists
 	}
-	mended, what := history.Repair(c.view.Messages(), c.ranAsTask, Unasked(c.entries))
+	mended, what := history.Repair(c.view.Messages(), c.ranAsTask, UnansweredCalls(c.entries))
 	c.view.Replace(mended)
 	if what != "" && c.cutOff { // only once: the next run records that the earlier one was cut off
 		h.notice(Notice{Kind: NoticeRepaired, Text: what})
@@ -119,19 +119,19 @@ func (c *Conversation) apply(e *Entry) {
 		c.view.Keep(e.Note)
 	case e.Plan != nil:
 		c.plan = *e.Plan
-	case e.Switched != nil:
+	case e.ServerSwitched != nil:
 		off := maps.Clone(c.off) // a copy, because catalogues share the old map
 		if off == nil {
 			off = map[string]bool{}
 		}
-		if off[e.Switched.Server] = e.Switched.Off; !e.Switched.Off {
-			delete(off, e.Switched.Server)
+		if off[e.ServerSwitched.Server] = e.ServerSwitched.Off; !e.ServerSwitched.Off {
+			delete(off, e.ServerSwitched.Server)
 		}
 		c.off = off
 	case e.Found != nil:
 		c.found = append(c.found, e.Found...)
-	case e.Kept != nil:
-		for _, uri := range c.kept.put(*e.Kept) {
+	case e.LongResult != nil:
+		for _, uri := range c.kept.put(*e.LongResult) {
 			c.unload(uri)
 		}
 	case e.Task != nil:
@@ -146,15 +146,15 @@ func (c *Conversation) apply(e *Entry) {
 func (c *Conversation) unload(uri string) {
 	for i := range c.entries {
 		e := &c.entries[i]
-		if k := e.Kept; k != nil && k.URI == uri {
+		if k := e.LongResult; k != nil && k.URI == uri {
 			bare := *k
 			bare.Text, bare.Pictures = "", nil
-			e.Kept = &bare
+			e.LongResult = &bare
 		}
-		if t := e.Task; t != nil && t.Came != nil && t.Came.Kept != nil && t.Came.Kept.URI == uri {
-			bare, came, task := *t.Came.Kept, *t.Came, *t
+		if t := e.Task; t != nil && t.Came != nil && t.Came.LongResult != nil && t.Came.LongResult.URI == uri {
+			bare, came, task := *t.Came.LongResult, *t.Came, *t
 			bare.Text, bare.Pictures = "", nil
-			came.Kept, task.Came = &bare, &came
+			came.LongResult, task.Came = &bare, &came
 			e.Task = &task
 		}
 	}
@@ -423,8 +423,8 @@ func (c *Conversation) tasked(e *Entry) {
 		c.ranAsTask[id] = slices.DeleteFunc(c.ranAsTask[id], func(n int) bool { return n == e.Task.Number })
 		c.tasks = slices.Delete(c.tasks, at, at+1)
 	case e.Task.Came != nil:
-		if e.Task.Came.Kept != nil {
-			for _, uri := range c.kept.put(*e.Task.Came.Kept) {
+		if e.Task.Came.LongResult != nil {
+			for _, uri := range c.kept.put(*e.Task.Came.LongResult) {
 				c.unload(uri)
 			}
 		}

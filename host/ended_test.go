@@ -15,7 +15,7 @@ type leaver struct {
 	leave context.CancelFunc
 }
 
-func (l leaver) Consent(ctx context.Context, _ Card) (Verdict, error) {
+func (l leaver) Consent(ctx context.Context, _ ApprovalCard) (Verdict, error) {
 	l.leave()
 	return Verdict{}, context.Cause(ctx)
 }

@@ -214,7 +214,7 @@ func TestSamplingIsLimited(t *testing.T) {
 		outcome string
 	}{
 		{"the person says no", plainSample, Options{Person: &desk{sample: func(Sampling) bool { return false }}}, "the user declined", "decline"},
-		{"beyond the budget", long, Options{Budget: Budget{Sampling: 500}}, "500 more tokens", "refused: "},
+		{"beyond the budget", long, Options{WindowShares: WindowShares{Sampling: 500}}, "500 more tokens", "refused: "},
 		{"what no provider takes", broken, Options{}, "the first must be the user's", "refused: "},
 	}
 	for _, test := range tests {
@@ -236,7 +236,7 @@ func TestSamplingIsLimited(t *testing.T) {
 }
 
 func TestTheBudgetOfAServerIsUsedUp(t *testing.T) {
-	s := play(t, Options{Budget: Budget{Sampling: 260}, Servers: []Server{{Name: "poet", Handler: poet(plainSample), Trusted: true}}},
+	s := play(t, Options{WindowShares: WindowShares{Sampling: 260}, Servers: []Server{{Name: "poet", Handler: poet(plainSample), Trusted: true}}},
 		scripted.Call("poet__write", ""), scripted.Say(strings.Repeat("verse ", 120)), scripted.Call("poet__write", ""), scripted.Say("done"))
 	ask(t, s.Conversation(nil), "write twice")
 	if got := s.results(t)[0]; !got.IsError || !strings.Contains(got.Text(), "more tokens in this conversation") {

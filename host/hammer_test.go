@@ -61,7 +61,7 @@ func TestEverythingAtTheSameTimeEnds(t *testing.T) {
 			for _, a := range c.Approvals() {
 				_ = c.Withdraw(a)
 			}
-			_, _, _, _ = c.Entries(), c.Ledger(), c.Servers(), c.Tools()
+			_, _, _, _ = c.Entries(), c.WindowUse(), c.Servers(), c.Tools()
 			_ = c.ReviewAgain("files")
 			_, _ = c.ChangePlan(func(p Plan) (Plan, error) { p.Goal = fmt.Sprint(i); return p, nil })
 		})

@@ -93,7 +93,7 @@ func TestCallsUseTheApprovedTool(t *testing.T) {
 			w.rules = append(w.rules, policy.Rule{Effect: policy.Ask, Server: "guest"})
 		})
 		consent := w.desk.consent
-		w.desk.consent = func(card Card) Verdict {
+		w.desk.consent = func(card ApprovalCard) Verdict {
 			w.change("Sell the weather.")
 			return consent(card)
 		}

@@ -32,7 +32,7 @@ func TestHarmByACopyAfterAYes(t *testing.T) {
 		w.holding(diary)
 		w.always("post", "fetch")
 		w.gullible.steps = nil
-		w.belongs = func(card Card) bool { return string(card.Arguments) == string(weather.Call.Arguments) }
+		w.belongs = func(card ApprovalCard) bool { return string(card.Arguments) == string(weather.Call.Arguments) }
 	})
 	w.again(t, scripted.Calling("post__fetch", `{"url":"https://trains.example/"}`), scripted.Calling("files__read", `{"path":"/home/ada/notes.txt"}`), weather)
 	if len(w.agreed) != 1 {
@@ -46,7 +46,7 @@ func TestHarmByACopyAfterAYes(t *testing.T) {
 func TestConsentDoesNotCoverDataReadMeanwhile(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(w *world) { w.gullible.steps = nil; w.always("post", "send") })
-	w.desk.consent = func(Card) Verdict {
+	w.desk.consent = func(ApprovalCard) Verdict {
 		if len(w.desk.cards) == 1 {
 			w.c.decider.Read(guard.Source{Server: "web", Tool: "fetch"}, guard.Untrusted, "Welcome.")
 		}
@@ -67,7 +67,7 @@ func TestACardNamesAllThatItsYesCovers(t *testing.T) {
 		w.always("guest", "weather")
 		w.always("post", "send")
 		w.options.Servers = append(w.options.Servers, w.guestFrom("npx", "guest@1.0"), stranger("crowd", ""))
-		w.belongs = func(Card) bool { return true }
+		w.belongs = func(ApprovalCard) bool { return true }
 	})
 	w.desk.review = nil
 	send := scripted.Calling("post__send", `{"to":"ada","text":"hello"}`)
@@ -92,7 +92,7 @@ func TestHarmByASecondArgument(t *testing.T) {
 	letter := scripted.Calling("files__write", `{"path":"/home/ada/p/a.txt","text":"x"}`)
 	w := newWorld(t, func(w *world) { w.gullible.steps = nil })
 	consent := w.desk.consent
-	w.desk.consent = func(card Card) Verdict {
+	w.desk.consent = func(card ApprovalCard) Verdict {
 		if string(card.Arguments) != string(letter.Call.Arguments) {
 			return consent(card)
 		}
@@ -127,7 +127,7 @@ func TestHarmByADefinitionThatListsItsOwnAlphabet(t *testing.T) {
 				})
 				w.always("guest", "weather")
 				w.gullible.steps = nil
-				w.belongs = func(Card) bool { return false }
+				w.belongs = func(ApprovalCard) bool { return false }
 			})
 			w.gullible.steps = []model.Part{scripted.Calling("files__read", `{"path":"/home/ada/notes.txt"}`), scripted.Calling("guest__weather", `{"city":"Oslo","note":"`+note+`"}`)}
 			w.ask(t)

@@ -113,7 +113,7 @@ func TestACallIsNotMadeAfterItsApprovalIsWithdrawn(t *testing.T) {
 // The card for a resource names a rule that allows it, which is removed before there is an answer.
 func TestAResourceIsNotReadAfterItsRuleIsWithdrawn(t *testing.T) {
 	var s *stage
-	person := &desk{consent: func(card Card) Verdict {
+	person := &desk{consent: func(card ApprovalCard) Verdict {
 		if card.Allowed == nil {
 			t.Fatalf("asked %+v", card)
 		}
@@ -135,7 +135,7 @@ func TestANeverIsOneForCallsThatWereDecided(t *testing.T) {
 	for label, want := range map[string][]string{"exactly this call": {"a"}, "this tool, with any arguments": nil} {
 		t.Run(label, func(t *testing.T) {
 			var wrote []string
-			person := &desk{consent: func(card Card) Verdict {
+			person := &desk{consent: func(card ApprovalCard) Verdict {
 				if !strings.Contains(string(card.Arguments), `"b"`) {
 					return Verdict{Allow: true}
 				}

@@ -108,7 +108,7 @@ func TestHarmByDefinitions(t *testing.T) {
 			name: "the server's own title, where tools are left to search", ends: unseen, arrange: func(_ *testing.T, w *world) {
 				w.guest = mcp.NewServerWith("guest", "1.0", mcp.ServerOptions{Title: tell})
 				addWeather(w.guest, "Tell the weather.", "")
-				w.options.Budget.Tools = 1
+				w.options.WindowShares.Tools = 1
 			},
 		},
 		{

@@ -12,7 +12,7 @@ import (
 
 // forTheQuestion answers every card with a yes to all of the server, for this question.
 func forTheQuestion() *desk {
-	return &desk{consent: func(card Card) Verdict {
+	return &desk{consent: func(card ApprovalCard) Verdict {
 		v := Verdict{Allow: true, Question: true}
 		for _, a := range card.Always {
 			v.Rule = &a.Rule
@@ -70,7 +70,7 @@ func TestAYesForAQuestionIsNoneForAnotherConversation(t *testing.T) {
 	var wrote []string
 	write := scripted.Call("files__write", `{"text":"x"}`)
 	person := forTheQuestion()
-	person.consent = func(card Card) Verdict {
+	person.consent = func(card ApprovalCard) Verdict {
 		return Verdict{Allow: len(person.cards) == 1, Rule: &card.Always[len(card.Always)-1].Rule, Question: true}
 	}
 	files := disk(&wrote, func() {
@@ -123,7 +123,7 @@ func TestHarmWhileAQuestionIsGranted(t *testing.T) {
 				w.gullible.steps = []model.Part{scripted.Calling("files__read", `{"path":"/home/ada/notes.txt"}`), letter, scripted.Calling("guest__weather", `{"city":"Oslo"}`)}
 			})
 			consent := w.desk.consent
-			w.desk.consent = func(card Card) Verdict {
+			w.desk.consent = func(card ApprovalCard) Verdict {
 				v := consent(card)
 				if v.Allow && card.Server == "files" {
 					v.Rule, v.Question = &card.Always[len(card.Always)-1].Rule, true

@@ -54,7 +54,7 @@ func TestHarmResultsAfterARestartAreUntrusted(t *testing.T) {
 				s := play(t, Options{Servers: []Server{w.Server, {Name: "files", Handler: files, Trusted: true}}, Policy: rules},
 					scripted.Reply(look("junction://result/1")), scripted.Reply(writing), scripted.Say("Done."), scripted.Say("Done."))
 				s.desk.review = func(Review) bool { return true }
-				s.desk.consent = func(Card) Verdict { return Verdict{} }
+				s.desk.consent = func(ApprovalCard) Verdict { return Verdict{} }
 				c := s.Conversation(nil, entries...)
 				synctest.Wait()
 				if test.untrusted {

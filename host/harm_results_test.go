@@ -95,7 +95,7 @@ func followsSkill(text string) func(*testing.T, *world) {
 			t.Fatal(err)
 		}
 		w.gullible.steps = append(w.gullible.steps, scripted.Calling("read_resource", `{"server":"guest","uri":"skill://sky/SKILL.md"}`))
-		w.belongs = func(card Card) bool { return card.Resource == "skill://sky/SKILL.md" }
+		w.belongs = func(card ApprovalCard) bool { return card.Resource == "skill://sky/SKILL.md" }
 		w.always("files", "write")
 	}
 }
@@ -132,7 +132,7 @@ func noisy(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) 
 }
 
 func onALaterPage(t *testing.T, w *world) {
-	w.options.Budget.Result = 500
+	w.options.WindowShares.Result = 500
 	answers(answering(strings.Repeat("Sunny. ", 600)+plant), "files/write")(t, w)
 	w.gullible.steps = append(w.gullible.steps, scripted.Calling(readName, `{"uri":"junction://result/1","find":"mallory"}`))
 }
@@ -150,7 +150,7 @@ func reads(uri string) func(*testing.T, *world) {
 	return func(_ *testing.T, w *world) {
 		offerResources(w)
 		w.gullible.steps = []model.Part{scripted.Calling(readName, `{"uri":"`+uri+`"}`)}
-		w.belongs = func(card Card) bool { return card.Resource == uri }
+		w.belongs = func(card ApprovalCard) bool { return card.Resource == uri }
 	}
 }
 
@@ -185,7 +185,7 @@ func mailed(t *testing.T, w *world) {
 	s.AddText(mcp.Resource{URI: "mail://inbox/1", Name: "letter"}, "Dear Ada. "+plant)
 	w.options.Servers[1] = Server{Name: "post", Handler: w.outside(s), Trusted: true}
 	w.gullible.steps = []model.Part{scripted.Calling(readName, `{"uri":"mail://inbox/1"}`)}
-	w.belongs = func(card Card) bool { return card.Resource == "mail://inbox/1" }
+	w.belongs = func(card ApprovalCard) bool { return card.Resource == "mail://inbox/1" }
 }
 
 func mailedPrompt(t *testing.T, w *world) {

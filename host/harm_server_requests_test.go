@@ -177,7 +177,9 @@ func TestAServerThatIsNotApprovedHasNoAddresses(t *testing.T) {
 		offerTool(w, mcp.Tool{Description: tell}) // so that the review ends with no
 		w.guest.AddText(mcp.Resource{URI: "file:///home/ada/notes.txt", Name: "notes"}, plant)
 		w.gullible.steps = []model.Part{scripted.Calling(readName, `{"uri":"file:///home/ada/notes.txt"}`)}
-		w.belongs = func(card Card) bool { return card.Server == "files" && card.Resource == "file:///home/ada/notes.txt" }
+		w.belongs = func(card ApprovalCard) bool {
+			return card.Server == "files" && card.Resource == "file:///home/ada/notes.txt"
+		}
 	})
 	w.ask(t)
 	w.ended(t, harm{ends: unseen})

@@ -101,7 +101,7 @@ func TestTextOfALaterPageIsKnownWhereItLeaves(t *testing.T) {
 		w.options.Servers[0] = Server{Name: "files", Handler: s, Trusted: true}
 		w.options.Servers = w.options.Servers[:2:2]
 		w.options.Servers = append(w.options.Servers, Server{Name: "clock", Handler: mcp.NewServer("clock", "1"), Trusted: true})
-		w.options.Budget.Result = 500
+		w.options.WindowShares.Result = 500
 		w.always("post", "send")
 		w.gullible.steps = []model.Part{scripted.Calling("files__read", `{"path":"/x"}`), scripted.Calling("post__send", `{"to":"mallory","text":"`+secret+`"}`)}
 	})

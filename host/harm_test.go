@@ -135,9 +135,9 @@ type world struct {
 	left     []string // what the post office and the guest were sent
 	wrote    []string // files and letters, as "path: text"
 	agreed   []string // calls that the user allowed
-	refused  []Card
+	refused  []ApprovalCard
 	rules    []policy.Rule
-	belongs  func(Card) bool // in addition to the steps of the task
+	belongs  func(ApprovalCard) bool // in addition to the steps of the task
 	question Question
 	options  Options
 }
@@ -174,7 +174,7 @@ func (w *world) person() *desk {
 		review: func(r Review) bool {
 			return !slices.ContainsFunc(r.Items, func(i ReviewItem) bool { return i.Changed || guard.Worst(i.Findings) >= guard.Warn })
 		},
-		consent: func(card Card) Verdict {
+		consent: func(card ApprovalCard) Verdict {
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			own := slices.ContainsFunc(task, func(p model.Part) bool {

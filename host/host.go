@@ -27,7 +27,7 @@ func New(o Options) (*Host, error) {
 	if o.Model == nil {
 		return nil, errors.New("host: Options.Model is missing: set a model (package model/offline needs neither network nor key)")
 	}
-	h := &Host{options: o, budget: o.Budget.withDefaults(o.Model.Info()), log: o.Logger, search: o.Search, pins: o.Pins, rules: o.Policy, refused: map[string]string{}}
+	h := &Host{options: o, budget: o.WindowShares.withDefaults(o.Model.Info()), log: o.Logger, search: o.Search, pins: o.Pins, rules: o.Policy, refused: map[string]string{}}
 	if h.log == nil {
 		h.log = slog.Default()
 	}
@@ -314,7 +314,7 @@ func (c *Conversation) SetOff(server string, off bool) error {
 	if c.isOff(server) == off {
 		return nil
 	}
-	err := c.add(Entry{Switched: &Switched{Server: server, Off: off}})
+	err := c.add(Entry{ServerSwitched: &ServerSwitched{Server: server, Off: off}})
 	c.host.changes.Add(1)
 	if !off {
 		c.takeIn() // take in results of its tasks that came meanwhile

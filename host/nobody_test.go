@@ -47,7 +47,7 @@ func TestTheModelLearnsThatNoUserCanAnswer(t *testing.T) {
 
 // Whoever shows what the server claims of a call need not show it a second time.
 func TestCardWithoutEffectsNamesTheMissingRule(t *testing.T) {
-	asked := &desk{consent: func(Card) Verdict { return Verdict{} }}
+	asked := &desk{consent: func(ApprovalCard) Verdict { return Verdict{} }}
 	s := play(t, Options{Servers: []Server{keeper()}, Person: asked}, scripted.Call("keeper__write", `{}`), scripted.Say("done"))
 	ask(t, s.Conversation(nil), "write")
 	if len(asked.cards) != 1 || asked.cards[0].NoRule != "no rule allows it yet" || asked.cards[0].Reasons[0] != "it may write and delete; no rule allows it yet" {
@@ -56,7 +56,7 @@ func TestCardWithoutEffectsNamesTheMissingRule(t *testing.T) {
 }
 
 func TestRulesOfTheSessionAreMarked(t *testing.T) {
-	s := play(t, Options{Servers: []Server{keeper()}, Person: &desk{consent: func(c Card) Verdict {
+	s := play(t, Options{Servers: []Server{keeper()}, Person: &desk{consent: func(c ApprovalCard) Verdict {
 		return Verdict{Allow: true, Rule: &c.Always[0].Rule}
 	}}}, scripted.Call("keeper__write", `{}`), scripted.Call("keeper__write", `{}`), scripted.Say("done"))
 	ask(t, s.Conversation(nil), "write twice")
@@ -71,7 +71,7 @@ func TestRulesOfTheSessionAreMarked(t *testing.T) {
 
 func TestARuleThatCannotBeKeptHoldsAndSaysUntilWhen(t *testing.T) {
 	var s *stage
-	always := func(c Card) Verdict { return Verdict{Allow: true, Rule: &c.Always[0].Rule, Forever: true} }
+	always := func(c ApprovalCard) Verdict { return Verdict{Allow: true, Rule: &c.Always[0].Rule, Forever: true} }
 	s = play(t, Options{Servers: []Server{keeper()}, Person: &desk{consent: always}, Remember: func(policy.Rule) error {
 		s.Tools() // whoever keeps rules may ask the host
 		return errors.New("the disk is full")

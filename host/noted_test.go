@@ -25,7 +25,7 @@ type heardCall struct {
 	list *heardNotes
 }
 
-func (h *heardNotes) noter(server, method, name string) mcp.Noter {
+func (h *heardNotes) observer(server, method, name string) mcp.NoteObserver {
 	return heardCall{strings.Join([]string{server, method, name}, " "), h}
 }
 
@@ -52,12 +52,12 @@ func TestTheLabelsOfACallAreNoted(t *testing.T) {
 		t.Fatal(err)
 	}
 	heard := &heardNotes{}
-	s := play(t, Options{Servers: []Server{{Name: "web", Handler: web, Public: true}}, Policy: rules, Noter: heard.noter},
+	s := play(t, Options{Servers: []Server{{Name: "web", Handler: web, Public: true}}, Policy: rules, NoteObserver: heard.observer},
 		scripted.Reply(scripted.Calling("web__page", "")),
 		scripted.Reply(scripted.Calling("web__send", `{"text":"x"}`)),
 		scripted.Reply(scripted.Calling("read_resource", `{"server":"web","uri":"note:1"}`)),
 		scripted.Say("Done."))
-	s.desk.consent = func(c Card) Verdict { return Verdict{Allow: c.Resource != ""} }
+	s.desk.consent = func(c ApprovalCard) Verdict { return Verdict{Allow: c.Resource != ""} }
 	ask(t, s.Conversation(nil), "read and send")
 	for i := range heard.all { // the words of reasons are others' to test
 		before, after, found := strings.Cut(heard.all[i], `"reason":"`)
@@ -82,7 +82,7 @@ func TestTheLabelsOfACallAreNoted(t *testing.T) {
 
 func TestCallsWithoutAnObserver(t *testing.T) {
 	var wrote []string
-	s := play(t, Options{Tools: clock(&wrote), Noter: func(string, string, string) mcp.Noter { return nil }}, scripted.Reply(scripted.Calling("host__now", "")), scripted.Say("Noon."))
+	s := play(t, Options{Tools: clock(&wrote), NoteObserver: func(string, string, string) mcp.NoteObserver { return nil }}, scripted.Reply(scripted.Calling("host__now", "")), scripted.Say("Noon."))
 	ask(t, s.Conversation(nil), "what time is it?")
 	if results := s.results(t); len(results) != 1 || results[0].Text() != "noon" {
 		t.Errorf("results %v", results)

@@ -22,7 +22,7 @@ func TestAServerThatIsOffIsNotRead(t *testing.T) {
 		return srv.Handle(ctx, req)
 	})
 	var c *Conversation
-	d := &desk{consent: func(Card) Verdict {
+	d := &desk{consent: func(ApprovalCard) Verdict {
 		if err := c.SetOff("docs", true); err != nil {
 			t.Error(err)
 		}

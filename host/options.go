@@ -19,7 +19,8 @@ import (
 )
 
 // Options configures a Host. Only Model is required; the zero value of every other field means its
-// default.
+// default. Values of the context given to [Conversation.Ask] reach BeforeStep, the Model's Generate
+// and the handlers of Tools.
 type Options struct {
 	// Model answers questions and requests calls.
 	Model model.Model
@@ -65,8 +66,8 @@ type Options struct {
 	Roots []mcp.Root
 	// Limits limits the resources of a run.
 	Limits Limits
-	// Budget divides the model's window.
-	Budget Budget
+	// WindowShares divides the model's window.
+	WindowShares WindowShares
 
 	// OnEvent is called with each event, by one goroutine at a time, and blocks that goroutine. It
 	// may read the state of the Host and its conversations. It must not wait for anything that
@@ -74,10 +75,10 @@ type Options struct {
 	OnEvent func(Event)
 	// Trace sets the fields of events that only a trace needs.
 	Trace bool
-	// Noter, if not nil, is called at each call of a tool and each read of a resource. Its result
-	// gets notes about facts that the messages do not contain. "policy" is the decision, and
+	// NoteObserver, if not nil, is called at each call of a tool and each read of a resource. Its
+	// result gets notes about facts that the messages do not contain. "policy" is the decision, and
 	// "labels" are the labels of the texts that the conversation had read, or of the result.
-	Noter func(server, method, name string) mcp.Noter
+	NoteObserver func(server, method, name string) mcp.NoteObserver
 	// Middleware wraps the connection of each server that has a Handler. For a server of Gateway,
 	// its [gateway.Upstream].Dial can do this.
 	Middleware func(server string) mcp.Middleware
@@ -94,8 +95,9 @@ type Limits struct {
 	Money  float64       // US dollars; ignored if the model's price is unknown
 }
 
-// Budget divides the model's window, in tokens. The zero value of each field means its default.
-type Budget struct {
+// WindowShares divides the model's window, in tokens. The zero value of each field means its
+// default.
+type WindowShares struct {
 	// Window is the size of the model's window. The default is the size that the model reports, or
 	// 32,000.
 	Window int
@@ -113,7 +115,7 @@ type Budget struct {
 	Always []string
 }
 
-func (b Budget) withDefaults(info model.Info) Budget {
+func (b WindowShares) withDefaults(info model.Info) WindowShares {
 	b.Window = cmp.Or(b.Window, info.Window, defaultWindow)
 	b.Tools = cmp.Or(b.Tools, min(b.Window/10, 8_000))
 	b.Result = max(cmp.Or(b.Result, min(b.Window/8, 8_000)), leastResult)
@@ -123,7 +125,7 @@ func (b Budget) withDefaults(info model.Info) Budget {
 }
 
 // isAlwaysSent reports whether the tools of a server are always sent.
-func (b Budget) isAlwaysSent(server string) bool { return slices.Contains(b.Always, server) }
+func (b WindowShares) isAlwaysSent(server string) bool { return slices.Contains(b.Always, server) }
 
 // Defaults and limits.
 const (
@@ -148,7 +150,7 @@ type Server struct {
 	Handler mcp.Handler
 	// Trusted marks a server that the user would vouch for. Its definitions need no review, and its
 	// annotations are accepted. Its results count as trusted text, except those of tools that
-	// declare contact with the outside world.
+	// contact the outside world. A tool that declares nothing about that counts as one that does.
 	Trusted bool
 	// Public marks a server without private data, such as a search engine or a weather service.
 	Public bool
@@ -182,6 +184,8 @@ type Step struct {
 	Tools []ToolInfo
 	// Messages is the model's view of the conversation. BeforeStep must not change it.
 	Messages []model.Message
+	// Totals counts the resources that the run used before this step.
+	Totals Totals
 }
 
 // An Agent describes the sub-agent of a child conversation.

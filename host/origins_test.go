@@ -107,7 +107,7 @@ func TestReservedServerNames(t *testing.T) {
 func TestACardOfAMemberTrustsNoServerOfItsName(t *testing.T) {
 	t.Parallel()
 	offered := false
-	yes := &desk{consent: func(card Card) Verdict {
+	yes := &desk{consent: func(card ApprovalCard) Verdict {
 		offered = offered || card.CanTrust
 		return Verdict{Allow: true, Trust: true, Forever: true}
 	}}

@@ -2,12 +2,14 @@ package host
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/internal/scripted"
 	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/model"
 	"github.com/junction-mcp/junction/policy"
 )
 
@@ -30,7 +32,7 @@ func clock(wrote *[]string) *mcp.Server {
 func TestOwnToolsAreToolsLikeThoseOfServers(t *testing.T) {
 	var wrote []string
 	s := play(t, Options{Tools: clock(&wrote)}, scripted.Reply(scripted.Calling("host__now", ""), scripted.Calling("host__set", `{"text":"one"}`)), scripted.Say("Noon."))
-	s.desk.consent = func(Card) Verdict { return Verdict{} }
+	s.desk.consent = func(ApprovalCard) Verdict { return Verdict{} }
 	c := s.Conversation(nil)
 	ask(t, c, "what time is it?")
 	if len(s.desk.reviews) != 0 || len(s.desk.cards) != 1 || s.desk.cards[0].Server != OwnServer || s.desk.cards[0].Tool != "set" {
@@ -73,7 +75,7 @@ func TestNoServerTakesTheNameOfAnOwnTool(t *testing.T) {
 	}
 	s := play(t, Options{Tools: clock(&wrote), Servers: []Server{{Name: "up", Handler: thief, Prefixed: true, Trusted: true}}, Policy: rules},
 		scripted.Reply(scripted.Calling("host__now", ""), scripted.Calling("host__keys", ""), scripted.Calling("HOST__set", "")), scripted.Say("Noon."))
-	s.desk.consent = func(Card) Verdict { return Verdict{} }
+	s.desk.consent = func(ApprovalCard) Verdict { return Verdict{} }
 	ask(t, s.Conversation(nil), "what time is it?")
 	if got := s.results(t)[0].Text(); got != "noon" || stolen != 0 {
 		t.Errorf("the time is %q, and the gateway was called %d times", got, stolen)
@@ -140,6 +142,53 @@ func TestStepHooksChangeTheRequest(t *testing.T) {
 	}
 	if len(steps) != 2 || steps[0].Number != 1 || steps[1].Number != 2 || len(steps[1].Tools) != 2 || len(steps[1].Messages) != 3 {
 		t.Errorf("the hook saw %+v", steps)
+	}
+}
+
+// A seenModel is a model that passes the context of each request to see.
+type seenModel struct {
+	model.Model
+	see func(ctx context.Context, where string)
+}
+
+func (m seenModel) Generate(ctx context.Context, req *model.Request, emit func(model.Delta)) (*model.Response, error) {
+	m.see(ctx, "model")
+	return m.Model.Generate(ctx, req, emit)
+}
+
+// Values of Ask's context are the program's own, such as the id of its request. With the Totals of a
+// step, BeforeStep can end a run at a limit of the program.
+func TestValuesOfTheContextAndTotalsReachEachStep(t *testing.T) {
+	type key struct{}
+	var seen []string
+	see := func(ctx context.Context, where string) {
+		value, _ := ctx.Value(key{}).(string)
+		seen = append(seen, where+" "+value)
+	}
+	tools := mcp.NewServer("own", "1")
+	mcp.AddToolWith(tools, mcp.Tool{Name: "look", Annotations: readOnly}, func(ctx context.Context, _ struct{}) (string, error) {
+		see(ctx, "tool")
+		return "seen", nil
+	})
+	var requests, calls []int
+	s := play(t, Options{
+		Model: seenModel{scripted.New(scripted.Call("host__look", ""), scripted.Say("Done.")), see},
+		Tools: tools,
+		BeforeStep: func(ctx context.Context, s *Step) error {
+			see(ctx, "step")
+			requests, calls = append(requests, s.Totals.Requests), append(calls, s.Totals.Calls)
+			return nil
+		},
+	})
+	ctx := context.WithValue(t.Context(), key{}, "7")
+	if _, err := s.Conversation(nil).Ask(ctx, Question{Text: "look"}); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"step 7", "model 7", "tool 7", "step 7", "model 7"}; !slices.Equal(seen, want) {
+		t.Errorf("the value was seen by %q, want %q", seen, want)
+	}
+	if !slices.Equal(requests, []int{0, 1}) || !slices.Equal(calls, []int{0, 1}) {
+		t.Errorf("before the steps, %v requests and %v calls were made", requests, calls)
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 
 func TestARuleThatIsRemovedDoesNotHold(t *testing.T) {
 	t.Parallel()
-	yes := &desk{consent: func(card Card) Verdict { return Verdict{Allow: true, Rule: &card.Always[0].Rule} }}
+	yes := &desk{consent: func(card ApprovalCard) Verdict { return Verdict{Allow: true, Rule: &card.Always[0].Rule} }}
 	write := scripted.Call("files__write", `{"text":"a"}`)
 	s := play(t, Options{Servers: []Server{stranger("files", "a file")}, Person: yes}, write, write, scripted.Say("done"), write, scripted.Say("done"))
 	c := s.Conversation(nil)

@@ -16,7 +16,7 @@ import (
 // counts as a no. Any other error ends the review, the question or the call.
 type Person interface {
 	// Consent asks whether a call may run.
-	Consent(ctx context.Context, card Card) (Verdict, error)
+	Consent(ctx context.Context, card ApprovalCard) (Verdict, error)
 	// Review asks whether the definitions of servers may be used. It is called after the first
 	// connection to a server, and after its definitions changed. All servers that need a review
 	// come together, each once, and the answers have the same order. An approval counts even if
@@ -35,7 +35,7 @@ var ErrNobody = errors.New("no user can be asked")
 // nobody is the default Person.
 type nobody struct{}
 
-func (nobody) Consent(context.Context, Card) (Verdict, error) { return Verdict{}, ErrNobody }
+func (nobody) Consent(context.Context, ApprovalCard) (Verdict, error) { return Verdict{}, ErrNobody }
 
 func (nobody) Review(context.Context, []Review) ([]ReviewAnswer, error) { return nil, ErrNobody }
 
@@ -43,9 +43,9 @@ func (nobody) Elicit(context.Context, Form) (*mcp.ElicitResult, error) { return 
 
 func (nobody) Sample(context.Context, Sampling) (bool, error) { return false, ErrNobody }
 
-// Card holds the facts that a user needs to decide about a call. Texts come from the server, and
-// the user interface cleans them.
-type Card struct {
+// ApprovalCard holds the facts that a user needs to decide about a call. Texts come from the
+// server, and the user interface cleans them.
+type ApprovalCard struct {
 	CallID      string
 	Agent       string // sub-agent that requested the call; empty: the conversation's own model
 	Server      string // empty for a tool of the host itself
@@ -87,7 +87,7 @@ type AlwaysRule struct {
 	Rule  policy.Rule
 }
 
-// Verdict is the user's answer to a Card.
+// Verdict is the user's answer to an ApprovalCard.
 type Verdict struct {
 	Allow bool
 	// Rule, if not nil, is one of the card's Always rules, or of its Never rules if Allow is false.

@@ -76,8 +76,8 @@ func TestAPictureThatIsAttachedIsAStrangers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var cards []Card
-	careful := &desk{consent: func(c Card) Verdict { cards = append(cards, c); return Verdict{} }}
+	var cards []ApprovalCard
+	careful := &desk{consent: func(c ApprovalCard) Verdict { cards = append(cards, c); return Verdict{} }}
 	s := play(t, Options{Servers: []Server{{Name: "notes", Handler: notes, Trusted: true}}, Policy: rules, Person: careful},
 		scripted.Call("notes__write", `{"Text":"as the picture says"}`), scripted.Say("done"))
 	if _, err := s.Conversation(nil).Ask(t.Context(), Question{Text: "Do it", Attach: []Attachment{{URI: "page.png", Picture: drawing(t, 3, 4, 0)}}}); err != nil {

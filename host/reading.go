@@ -45,8 +45,8 @@ func (r *run) paged(got *outcome.Outcome, whole string, from ToolRef) string {
 	}
 	r.c.shelving.Lock()
 	defer r.c.shelving.Unlock()
-	kept := Kept{URI: r.c.nextKept(), Server: from.Server, Tool: from.Tool, Text: excerpt.Clip(whole, maxKeptEach)}
-	if err := r.c.add(Entry{Kept: &kept}); err != nil {
+	kept := LongResult{URI: r.c.nextKept(), Server: from.Server, Tool: from.Tool, Text: excerpt.Clip(whole, maxKeptEach)}
+	if err := r.c.add(Entry{LongResult: &kept}); err != nil {
 		return excerpt.Clip(whole, most) // the same error will end the run at the next entry
 	}
 	got.Kept = kept.URI
@@ -111,7 +111,7 @@ func (r *run) readResource(ctx context.Context, call *model.Call) outcome.Outcom
 	if refusal := s.unapprovedSkill(in.URI); refusal != "" {
 		return outcome.Failed("%s", refusal)
 	}
-	ctx = withNoter(ctx, r.noter(s, "resources/read", in.URI))
+	ctx = withObserver(ctx, r.observer(s, "resources/read", in.URI))
 	if refusal := r.mayRead(ctx, call, s, in.URI); refusal != "" {
 		return outcome.Failed("%s", refusal)
 	}
@@ -327,7 +327,7 @@ func (r *run) attached(ctx context.Context, a Attachment) ([]model.Part, error) 
 	if !r.h.accepted(s) {
 		return nil, fmt.Errorf("@%s:%s: %s", a.Server, a.URI, s.notAccepted())
 	}
-	ctx = withNoter(ctx, r.noter(s, "resources/read", a.URI))
+	ctx = withObserver(ctx, r.observer(s, "resources/read", a.URI))
 	result, err := s.client.ReadResource(withCall(ctx, &calling{run: r, id: "attachment", server: s}), a.URI)
 	if err != nil {
 		return nil, fmt.Errorf("@%s:%s: %w", a.Server, a.URI, err)
@@ -379,7 +379,7 @@ func (r *run) prompt(ctx context.Context, p *PromptCall) ([]model.Message, error
 	}) {
 		return nil, fmt.Errorf("/%s:%s: there is no such prompt, or it is not approved", p.Server, p.Name)
 	}
-	ctx = withNoter(ctx, r.noter(s, "prompts/get", p.Name))
+	ctx = withObserver(ctx, r.observer(s, "prompts/get", p.Name))
 	result, err := s.client.GetPrompt(withCall(ctx, &calling{run: r, id: "prompt", server: s}), p.Name, p.Arguments)
 	if err != nil {
 		return nil, fmt.Errorf("/%s:%s: %w", p.Server, p.Name, err)

@@ -25,8 +25,8 @@ type Entry struct {
 	Summary *Summary `json:"summary,omitempty"`
 	// Found lists the tools that a search added to the conversation.
 	Found []ToolRef `json:"found,omitempty"`
-	// Kept is the full text of a result that the model gets in pages.
-	Kept *Kept `json:"kept,omitempty"`
+	// LongResult is the full text of a result that the model gets in pages.
+	LongResult *LongResult `json:"kept,omitempty"`
 	// Note is a fact that every summary repeats.
 	Note string `json:"note,omitempty"`
 	// Flow is the JSON of a guard.Flow with all untrusted and private texts read so far. It is
@@ -43,8 +43,8 @@ type Entry struct {
 	Asking *Asking `json:"asking,omitempty"`
 	// Plan replaces the conversation's plan.
 	Plan *Plan `json:"plan,omitempty"`
-	// Switched records that a server was switched off or on.
-	Switched *Switched `json:"switched,omitempty"`
+	// ServerSwitched records that a server was switched off or on.
+	ServerSwitched *ServerSwitched `json:"switched,omitempty"`
 	// Withdrawn is an approval that the user withdrew. It no longer applies, even if an earlier
 	// Flow has it.
 	Withdrawn *guard.Approval `json:"withdrawn,omitempty"`
@@ -56,7 +56,7 @@ type Entry struct {
 
 // TakesBack reports whether the entry records a withdrawal or a switch by the user and is not part
 // of the messages. A copy of the conversation that ends before the entry also gets it.
-func (e *Entry) TakesBack() bool { return e.Switched != nil || e.Withdrawn != nil }
+func (e *Entry) TakesBack() bool { return e.ServerSwitched != nil || e.Withdrawn != nil }
 
 // Ended is the end of a run without a complete answer; see [Answered].
 type Ended struct {
@@ -71,9 +71,9 @@ type Asking struct {
 	Answered bool     `json:"answered,omitempty"`
 }
 
-// Unasked returns the IDs of the calls that were not made because the record ends before the user's
-// answer.
-func Unasked(entries []Entry) map[string]bool {
+// UnansweredCalls returns the IDs of the calls that were not made because the record ends before
+// the user's answer.
+func UnansweredCalls(entries []Entry) map[string]bool {
 	calls := map[string]bool{}
 	for i := range entries {
 		if a := entries[i].Asking; a != nil {
@@ -93,14 +93,14 @@ type Summary struct {
 	Text     string `json:"text"`
 }
 
-// Switched records whether a server is off in the conversation.
-type Switched struct {
+// ServerSwitched records whether a server is off in the conversation.
+type ServerSwitched struct {
 	Server string `json:"server"`
 	Off    bool   `json:"off,omitempty"`
 }
 
-// Kept is a long result that the model can read page by page.
-type Kept struct {
+// LongResult is a long result that the model can read page by page.
+type LongResult struct {
 	URI    string `json:"uri"`
 	Server string `json:"server"`
 	Tool   string `json:"tool"`
@@ -110,7 +110,7 @@ type Kept struct {
 	Pictures []model.Media `json:"pictures,omitempty"`
 }
 
-func (k *Kept) size() int {
+func (k *LongResult) size() int {
 	n := len(k.Text)
 	for _, p := range k.Pictures {
 		n += len(p.Data)
@@ -140,10 +140,10 @@ type TaskBegan struct {
 
 // TaskCame is the result of a task that no call waited for.
 type TaskCame struct {
-	// Message tells the model where to read the result, which is in Kept.
-	Message *model.Message `json:"message"`
-	Kept    *Kept          `json:"kept,omitempty"`
-	IsError bool           `json:"isError,omitempty"`
+	// Message tells the model where to read the result, which is in LongResult.
+	Message    *model.Message `json:"message"`
+	LongResult *LongResult    `json:"kept,omitempty"`
+	IsError    bool           `json:"isError,omitempty"`
 }
 
 // A Plan lists the steps to a goal. It is part of the record, so a resumed conversation still has
@@ -212,7 +212,7 @@ func lacksSources(entries []Entry) bool {
 		switch {
 		case e.Flow != nil, e.Totals != nil: // Flow was recorded before this, if it changed
 			return false
-		case e.Kept != nil, e.Message != nil && e.Message.Role == model.RoleTool:
+		case e.LongResult != nil, e.Message != nil && e.Message.Role == model.RoleTool:
 			return true
 		}
 	}
@@ -239,7 +239,7 @@ const (
 
 // keptResults holds the results that the model reads in pages.
 type keptResults struct {
-	all   []Kept
+	all   []LongResult
 	bytes int
 	next  int
 }
@@ -249,7 +249,7 @@ func (s *keptResults) name() string { return fmt.Sprintf("%s%d", keptScheme, s.n
 
 // put adds a result, and returns the URIs of the results dropped for it. A result without text was
 // dropped before, and only uses up a number.
-func (s *keptResults) put(k Kept) (gone []string) {
+func (s *keptResults) put(k LongResult) (gone []string) {
 	s.next++
 	if k.Text == "" {
 		return nil
@@ -264,13 +264,13 @@ func (s *keptResults) put(k Kept) (gone []string) {
 	return gone
 }
 
-func (s *keptResults) get(uri string) (Kept, bool) {
+func (s *keptResults) get(uri string) (LongResult, bool) {
 	for _, k := range s.all {
 		if k.URI == uri {
 			return k, true
 		}
 	}
-	return Kept{}, false
+	return LongResult{}, false
 }
 
 const maxName = 200 // characters of an attachment's name

@@ -29,7 +29,7 @@ func (r *run) prepareStep(ctx context.Context) error {
 		for i, t := range r.catalogue.tools {
 			all[i] = t.info(ToolSent)
 		}
-		s := Step{Run: r.number, Number: int(r.step.Load()), Agent: r.c.agent.Name, Instructions: instructions, Tools: all, Messages: r.c.view.Seen()}
+		s := Step{Run: r.number, Number: int(r.step.Load()), Agent: r.c.agent.Name, Instructions: instructions, Tools: all, Messages: r.c.view.Seen(), Totals: r.account.used()}
 		if err := before(ctx, &s); err != nil {
 			return fmt.Errorf("before step %d: %w", s.Number, err)
 		}
@@ -171,16 +171,16 @@ func (r *run) given() []*tool {
 	return tools
 }
 
-// Ledger shows how the model's window is used, in estimated tokens. The estimate is corrected by
+// WindowUse shows how the model's window is used, in estimated tokens. The estimate is corrected by
 // the provider's counts.
-type Ledger struct {
+type WindowUse struct {
 	Window int          `json:"window"`
 	Used   int          `json:"used"` // tokens of the next request
-	Parts  []LedgerPart `json:"parts"`
+	Parts  []WindowPart `json:"parts"`
 }
 
-// LedgerPart is one part of the window.
-type LedgerPart struct {
+// WindowPart is one part of the window.
+type WindowPart struct {
 	Kind   string `json:"kind"` // system, tools, summary, message, result
 	Name   string `json:"name"` // name of the server, of the tool with its call, or the beginning of the text
 	Tokens int    `json:"tokens"`
@@ -189,15 +189,15 @@ type LedgerPart struct {
 	Deferred int `json:"deferred,omitempty"`
 }
 
-// Ledger returns the use of the window by the next request.
-func (c *Conversation) Ledger() Ledger {
+// WindowUse returns the use of the window by the next request.
+func (c *Conversation) WindowUse() WindowUse {
 	r := newRun(c)
 	r.choose()
-	l := Ledger{Window: r.window()}
-	l.add(c, LedgerPart{Kind: "system", Name: "system prompt", Tokens: model.EstimateTokens(len(r.system(c.instructions())))})
+	l := WindowUse{Window: r.window()}
+	l.add(c, WindowPart{Kind: "system", Name: "system prompt", Tokens: model.EstimateTokens(len(r.system(c.instructions())))})
 	l.tools(r)
 	if messages, text := c.view.Summarized(); messages > 0 {
-		l.add(c, LedgerPart{Kind: "summary", Name: fmt.Sprintf("%d messages", messages), Tokens: model.EstimateTokens(len(text))})
+		l.add(c, WindowPart{Kind: "summary", Name: fmt.Sprintf("%d messages", messages), Tokens: model.EstimateTokens(len(text))})
 	}
 	view := c.view.Seen()
 	for i := range view {
@@ -206,14 +206,14 @@ func (c *Conversation) Ledger() Ledger {
 	return l
 }
 
-func (l *Ledger) add(c *Conversation, p LedgerPart) {
+func (l *WindowUse) add(c *Conversation, p WindowPart) {
 	p.Tokens, p.Deferred = c.view.Corrected(p.Tokens), c.view.Corrected(p.Deferred)
 	l.Used += p.Tokens
 	l.Parts = append(l.Parts, p)
 }
 
 // tools adds a part for each server.
-func (l *Ledger) tools(r *run) {
+func (l *WindowUse) tools(r *run) {
 	sent := map[string]int{}
 	own := 0
 	for _, t := range r.tools() {
@@ -222,13 +222,13 @@ func (l *Ledger) tools(r *run) {
 			own += window.TokensOf([]model.Tool{t})
 		}
 	}
-	l.add(r.c, LedgerPart{Kind: "tools", Name: "junction", Tokens: own})
-	at := map[string]*LedgerPart{}
-	var order []*LedgerPart
+	l.add(r.c, WindowPart{Kind: "tools", Name: "junction", Tokens: own})
+	at := map[string]*WindowPart{}
+	var order []*WindowPart
 	for _, t := range r.catalogue.tools {
 		p := at[t.ref.Server]
 		if p == nil {
-			p = &LedgerPart{Kind: "tools", Name: t.ref.Server}
+			p = &WindowPart{Kind: "tools", Name: t.ref.Server}
 			at[t.ref.Server], order = p, append(order, p)
 		}
 		p.Tokens += sent[t.sent.Name]
@@ -239,13 +239,13 @@ func (l *Ledger) tools(r *run) {
 	}
 }
 
-func (l *Ledger) message(c *Conversation, m *model.Message) {
+func (l *WindowUse) message(c *Conversation, m *model.Message) {
 	rest := 0
 	name := string(m.Role)
 	for i := range m.Parts {
 		p := &m.Parts[i]
 		if p.Result != nil {
-			l.add(c, LedgerPart{Kind: "result", Name: p.Result.Name + " " + p.Result.CallID, Tokens: window.TokensOfParts(m.Parts[i : i+1])})
+			l.add(c, WindowPart{Kind: "result", Name: p.Result.Name + " " + p.Result.CallID, Tokens: window.TokensOfParts(m.Parts[i : i+1])})
 			continue
 		}
 		if strings.HasPrefix(p.Text, window.SummaryMark) {
@@ -258,7 +258,7 @@ func (l *Ledger) message(c *Conversation, m *model.Message) {
 		}
 	}
 	if rest > 0 {
-		l.add(c, LedgerPart{Kind: "message", Name: name, Tokens: rest + window.MessageTokens})
+		l.add(c, WindowPart{Kind: "message", Name: name, Tokens: rest + window.MessageTokens})
 	}
 }
 

@@ -281,7 +281,7 @@ type job struct {
 	tool      *tool
 	builtin   bool               // call of a built-in tool
 	judgement *consent.Judgement // decision about a call of a server's tool
-	noter     mcp.Noter          // gets notes about the call; nil if there is none
+	observer  mcp.NoteObserver   // gets notes about the call; nil if there is none
 	result    *model.Result      // set at the start if the call was not allowed or is invalid
 	refused   bool               // the call was not allowed
 }
@@ -358,14 +358,14 @@ func (r *run) prepare(ctx context.Context, call *model.Call) *job {
 	case !j.builtin && j.tool == nil:
 		j.result = r.unmade(call, r.unknown(call.Name))
 	case !j.builtin:
-		j.noter = r.noter(j.tool.server, "tools/call", j.tool.Name)
+		j.observer = r.observer(j.tool.server, "tools/call", j.tool.Name)
 		if v := j.tool.valid(); v != nil {
 			if err := v.Validate(call.Arguments); err != nil {
 				j.result = r.unmade(call, fmt.Sprintf("The arguments do not fit the schema of %s: %v", call.Name, err))
 				break
 			}
 		}
-		if j.judgement = r.mayCall(withNoter(ctx, j.noter), call, j.tool); j.judgement.Refusal != "" {
+		if j.judgement = r.mayCall(withObserver(ctx, j.observer), call, j.tool); j.judgement.Refusal != "" {
 			j.refused, j.result = true, history.Failure(call, j.judgement.Refusal)
 		}
 	}
@@ -406,7 +406,7 @@ func (r *run) carry(ctx context.Context, j *job) {
 		called.Server, called.Tool, called.Title, called.Annotations = j.tool.ref.Server, j.tool.ref.Tool, j.tool.title(), j.tool.Annotations
 	}
 	r.tell(Event{Called: &called})
-	ctx = withNoter(ctx, j.noter)
+	ctx = withObserver(ctx, j.observer)
 	began := time.Now()
 	var got outcome.Outcome
 	switch {

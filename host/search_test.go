@@ -140,23 +140,23 @@ func TestAResumedConversationSendsTheSameBytes(t *testing.T) {
 func TestBudgetDecidesWhichToolsAreSearched(t *testing.T) {
 	tests := []struct {
 		name     string
-		budget   Budget
+		budget   WindowShares
 		info     model.Info
 		native   int
 		deferred int
 	}{
-		{"a large window takes all", Budget{Tools: 20_000}, model.Info{}, 21, 0},
-		{"a small budget takes none", Budget{Tools: 100}, model.Info{}, 2, 20},
-		{"a server that is always there", Budget{Tools: 100, Always: []string{"vendor01"}}, model.Info{}, 7, 15},
-		{"no budget at all", Budget{Tools: -1}, model.Info{}, 21, 0},
-		{"as many as the provider takes", Budget{Tools: -1}, model.Info{MaxTools: 22}, 21, 0},
-		{"more than the provider takes", Budget{Tools: -1}, model.Info{MaxTools: 21}, 2, 20},
-		{"a model with a small window", Budget{}, model.Info{Window: 8_192}, 2, 20},
+		{"a large window takes all", WindowShares{Tools: 20_000}, model.Info{}, 21, 0},
+		{"a small budget takes none", WindowShares{Tools: 100}, model.Info{}, 2, 20},
+		{"a server that is always there", WindowShares{Tools: 100, Always: []string{"vendor01"}}, model.Info{}, 7, 15},
+		{"no budget at all", WindowShares{Tools: -1}, model.Info{}, 21, 0},
+		{"as many as the provider takes", WindowShares{Tools: -1}, model.Info{MaxTools: 22}, 21, 0},
+		{"more than the provider takes", WindowShares{Tools: -1}, model.Info{MaxTools: 21}, 2, 20},
+		{"a model with a small window", WindowShares{}, model.Info{Window: 8_192}, 2, 20},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			test.info.Language = true
-			s := play(t, Options{Model: scripted.New(scripted.Say("hi")).As(test.info), Servers: crowd(t, 20, 4), Budget: test.budget})
+			s := play(t, Options{Model: scripted.New(scripted.Say("hi")).As(test.info), Servers: crowd(t, 20, 4), WindowShares: test.budget})
 			ask(t, s.Conversation(nil), "hello")
 			listed := s.eventsOf(func(e Event) bool { return e.Listed != nil })[0].Listed
 			if listed.Native != test.native || listed.Deferred != test.deferred {
@@ -208,7 +208,7 @@ func TestALongDefinitionIsShortenedAndStillChecked(t *testing.T) {
 	schema, _ := json.Marshal(map[string]any{"type": "object", "properties": properties, "required": []string{"field7"}})
 	srv.AddTool(mcp.Tool{Name: "measure", Description: "Measure things. " + strings.Repeat("And more. ", 300), InputSchema: schema, Annotations: readOnly},
 		func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) { return &mcp.CallToolResult{}, nil })
-	s := play(t, Options{Budget: Budget{Tools: 100}, Servers: []Server{{Name: "s", Handler: srv, Trusted: true}}},
+	s := play(t, Options{WindowShares: WindowShares{Tools: 100}, Servers: []Server{{Name: "s", Handler: srv, Trusted: true}}},
 		search("measure things"), scripted.Call("s__measure", `{"field1":1}`), scripted.Say("done"))
 	ask(t, s.Conversation(nil), "measure")
 	if got := s.results(t); !got[0].IsError || !strings.Contains(got[0].Text(), "field7") {
@@ -221,7 +221,7 @@ func TestALongDefinitionIsShortenedAndStillChecked(t *testing.T) {
 }
 
 func TestAWeakMatchSaysSoAndHidesNothing(t *testing.T) {
-	s := play(t, Options{Budget: Budget{Tools: 100}, Servers: crowd(t, 40, 8)},
+	s := play(t, Options{WindowShares: WindowShares{Tools: 100}, Servers: crowd(t, 40, 8)},
 		search("archive the rocket of a submarine", "xyzzy"), scripted.Say("hm"))
 	ask(t, s.Conversation(nil), "go")
 	text := s.results(t)[0].Text()
@@ -237,7 +237,7 @@ func TestASearchThatMakesNoSenseIsAnsweredWithAnError(t *testing.T) {
 		`{"queries":"send"}`: "queries is missing",
 		`{"queries":["a","b","c","d","e","f","g","h","i"]}`: "9 queries are more than 8",
 	} {
-		s := play(t, Options{Budget: Budget{Tools: 100}, Servers: crowd(t, 40, 8)}, scripted.Call(searchName, arguments), scripted.Say("hm"))
+		s := play(t, Options{WindowShares: WindowShares{Tools: 100}, Servers: crowd(t, 40, 8)}, scripted.Call(searchName, arguments), scripted.Say("hm"))
 		ask(t, s.Conversation(nil), "go")
 		if got := s.results(t)[0]; !got.IsError || !strings.Contains(got.Text(), want) {
 			t.Errorf("%s: got %q", arguments, got.Text())
@@ -265,7 +265,7 @@ func TestASearchThatHelpedIsRemembered(t *testing.T) {
 				turns = slices.Insert(turns, 0, scripted.Call("s__gossip", ""))
 			}
 			index := toolsearch.New(toolsearch.Options{})
-			s := play(t, Options{Search: index, Budget: Budget{Tools: 10}, Servers: []Server{{Name: "s", Handler: srv, Trusted: !test.stranger}}}, turns...)
+			s := play(t, Options{Search: index, WindowShares: WindowShares{Tools: 10}, Servers: []Server{{Name: "s", Handler: srv, Trusted: !test.stranger}}}, turns...)
 			ask(t, s.Conversation(nil), "polish the spoons")
 			if got := index.Memory(); len(got) != test.remembers {
 				t.Errorf("remembered %v", got)
@@ -281,7 +281,7 @@ func TestToolsThatAreDeniedOrNotApprovedAreNotFound(t *testing.T) {
 	}
 	servers := crowd(t, 80, 10)
 	servers[3].Trusted = false
-	s := play(t, Options{Policy: rules, Person: &desk{review: func(Review) bool { return false }}, Budget: Budget{Tools: 100}, Servers: servers},
+	s := play(t, Options{Policy: rules, Person: &desk{review: func(Review) bool { return false }}, WindowShares: WindowShares{Tools: 100}, Servers: servers},
 		search("archive a playlist", "archive a branch", "create a branch"), scripted.Say("hm"))
 	ask(t, s.Conversation(nil), "go")
 	for _, name := range namesOf(s.last(t).Tools)[2:] {

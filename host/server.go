@@ -201,7 +201,7 @@ func (s *server) trust() guard.Trust { return guard.Trust{Trusted: s.trusted(), 
 // The caller must close it.
 type Host struct {
 	options Options
-	budget  Budget
+	budget  WindowShares
 	log     *slog.Logger
 	search  *toolsearch.Index
 	pins    *guard.Pins

@@ -16,21 +16,21 @@ import (
 
 // A desk is a Person that follows a script, and remembers what it was asked.
 type desk struct {
-	consent func(Card) Verdict
+	consent func(ApprovalCard) Verdict
 	review  func(Review) bool
 	reads   bool // tools that do not say so are held to only read
 	elicit  func(Form) *mcp.ElicitResult
 	sample  func(Sampling) bool
 
 	mu        sync.Mutex
-	cards     []Card
+	cards     []ApprovalCard
 	reviews   []Review
 	reviewed  int // how often it was shown reviews
 	forms     []Form
 	samplings []Sampling
 }
 
-func (d *desk) Consent(_ context.Context, card Card) (Verdict, error) {
+func (d *desk) Consent(_ context.Context, card ApprovalCard) (Verdict, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.cards = append(d.cards, card)

@@ -426,11 +426,11 @@ func (c *Conversation) takeTask(t *pendingTask, s *server) error {
 	text := fmt.Sprintf("[Junction, not the user: the call that continued as task %d %s.]", t.number, how)
 	got.Whole = cmp.Or(got.Whole, "(no content)")
 	if !errors.Is(t.came.err, tasks.ErrCancelled) {
-		came.Kept = &Kept{URI: c.nextKept(), Server: t.Tool.Server, Tool: t.Tool.Tool, Text: excerpt.Clip(got.Whole, maxKeptEach)}
+		came.LongResult = &LongResult{URI: c.nextKept(), Server: t.Tool.Server, Tool: t.Tool.Tool, Text: excerpt.Clip(got.Whole, maxKeptEach)}
 		for _, p := range got.Parts {
-			came.Kept.Pictures = append(came.Kept.Pictures, *p.Media)
+			came.LongResult.Pictures = append(came.LongResult.Pictures, *p.Media)
 		}
-		text = fmt.Sprintf("[Junction, not the user: the call that continued as task %d %s. %s with uri %q returns its result, which is the server's text, as any result is.]", t.number, how, readName, came.Kept.URI)
+		text = fmt.Sprintf("[Junction, not the user: the call that continued as task %d %s. %s with uri %q returns its result, which is the server's text, as any result is.]", t.number, how, readName, came.LongResult.URI)
 	}
 	came.Message = &model.Message{Role: model.RoleUser, Parts: []model.Part{{Text: text}}}
 	r.readTask(t, s, got.Whole)
@@ -443,8 +443,8 @@ func (c *Conversation) takeTask(t *pendingTask, s *server) error {
 	first, _ := excerpt.PageOf(got.Whole, 0, r.page(), "")
 	reported := Returned{CallID: t.CallID, Task: t.number, Server: t.Tool.Server, Tool: t.Tool.Tool, Duration: time.Since(t.began), IsError: got.IsError,
 		Text: first.Text, Tokens: window.TokensOfParts(got.Parts) + model.EstimateTokens(len(first.Text)), Bytes: got.Bytes + len(got.Whole), Media: got.Media}
-	if came.Kept != nil {
-		reported.Kept = came.Kept.URI
+	if came.LongResult != nil {
+		reported.Kept = came.LongResult.URI
 	} else {
 		reported.Text = "the task " + how
 	}

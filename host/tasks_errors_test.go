@@ -78,7 +78,7 @@ func TestOneErrorAfterARestartDoesNotLoseTheResult(t *testing.T) {
 		proceed <- `{"type":"text","text":"gold"}`
 		time.Sleep(time.Minute)
 		stop()
-		if last := c.Entries()[len(c.Entries())-1].Task; last == nil || last.Came == nil || last.Came.Kept.Text != "gold" {
+		if last := c.Entries()[len(c.Entries())-1].Task; last == nil || last.Came == nil || last.Came.LongResult.Text != "gold" {
 			t.Errorf("the last entry is %+v", last)
 		}
 		for _, e := range s.eventsOf(func(e Event) bool { return e.Returned != nil }) {
@@ -112,7 +112,7 @@ func TestATaskOfWhichNothingCanBeLearnedEnds(t *testing.T) {
 		}
 		time.Sleep(2 * time.Hour)
 		last := c.Entries()[len(c.Entries())-1].Task
-		if last == nil || last.Came == nil || !last.Came.IsError || !strings.Contains(last.Came.Kept.Text, "the database is locked") || len(c.Tasks()) != 0 {
+		if last == nil || last.Came == nil || !last.Came.IsError || !strings.Contains(last.Came.LongResult.Text, "the database is locked") || len(c.Tasks()) != 0 {
 			t.Errorf("the last entry is %+v", last)
 		}
 	})

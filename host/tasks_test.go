@@ -283,7 +283,7 @@ func TestMessagesDuringARunWaitForItsEnd(t *testing.T) {
 		close(goOn)
 		synctest.Wait()
 		last := c.Entries()[len(c.Entries())-1]
-		if last.Task == nil || last.Task.Came == nil || last.Task.Came.Kept.Text != "gold" {
+		if last.Task == nil || last.Task.Came == nil || last.Task.Came.LongResult.Text != "gold" {
 			t.Errorf("the last entry is %+v", last)
 		}
 		ask(t, c, "and?")

@@ -124,7 +124,7 @@ func TestATaskOfASubAgentContinuesAfterARestart(t *testing.T) {
 		stop := watch(t, again)
 		time.Sleep(5 * time.Second)
 		stop()
-		if last := again.Entries()[len(again.Entries())-1].Task; last == nil || last.Came == nil || last.Came.Kept.Text != "stones" {
+		if last := again.Entries()[len(again.Entries())-1].Task; last == nil || last.Came == nil || last.Came.LongResult.Text != "stones" {
 			t.Errorf("the last entry is %+v", last)
 		}
 	})
@@ -156,7 +156,7 @@ func TestATaskOutlivesALostConnection(t *testing.T) {
 		w.proceed <- "gold"
 		down.Store(false)
 		time.Sleep(2 * time.Minute)
-		if last := c.Entries()[len(c.Entries())-1].Task; last == nil || last.Came == nil || last.Came.Kept.Text != "gold" || len(w.cancelled) != 0 {
+		if last := c.Entries()[len(c.Entries())-1].Task; last == nil || last.Came == nil || last.Came.LongResult.Text != "gold" || len(w.cancelled) != 0 {
 			t.Errorf("the last entry is %+v", last)
 		}
 	})
@@ -191,7 +191,7 @@ func TestTasksAskAfterARestart(t *testing.T) {
 		if len(s.desk.forms) != 1 || s.desk.forms[0].Server != "works" || s.desk.forms[0].Request.Message != "Where?" {
 			t.Errorf("the person was asked %+v", s.desk.forms)
 		}
-		if last := c.Entries()[len(c.Entries())-1].Task; last == nil || last.Came == nil || last.Came.Kept.Text != "dug in the garden" {
+		if last := c.Entries()[len(c.Entries())-1].Task; last == nil || last.Came == nil || last.Came.LongResult.Text != "dug in the garden" {
 			t.Errorf("the last entry is %+v", last)
 		}
 	})
@@ -298,7 +298,7 @@ func TestACallThatTakesTooLongIsHandedBackAsItsTask(t *testing.T) {
 		time.Sleep(10 * time.Minute)
 		w.proceed <- "gold"
 		time.Sleep(time.Minute)
-		if last := c.Entries()[len(c.Entries())-1].Task; last == nil || last.Came == nil || last.Came.Kept.Text != "gold" || w.calls.Load() != 1 {
+		if last := c.Entries()[len(c.Entries())-1].Task; last == nil || last.Came == nil || last.Came.LongResult.Text != "gold" || w.calls.Load() != 1 {
 			t.Errorf("the last entry is %+v", last)
 		}
 	})

@@ -28,7 +28,7 @@ func clockServer(html string) *mcp.Server {
 
 func TestAToolThatIsForViewsIsNotTheModels(t *testing.T) {
 	for _, budget := range []int{0, 1} { // all are sent; all are left to search
-		s := play(t, Options{Servers: []Server{{Name: "clock", Handler: clockServer("<p>"), Trusted: true}}, Budget: Budget{Tools: budget}},
+		s := play(t, Options{Servers: []Server{{Name: "clock", Handler: clockServer("<p>"), Trusted: true}}, WindowShares: WindowShares{Tools: budget}},
 			scripted.Call(searchName, `{"queries":["the time of the next tick"]}`), scripted.Call("clock__tick", `{}`), scripted.Call("clock__now", `{}`), scripted.Say("done"))
 		ask(t, s.Conversation(nil), "what time is it?")
 		for _, tool := range s.last(t).Tools {

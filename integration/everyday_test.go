@@ -150,7 +150,7 @@ func (w *everyday) restore(t *testing.T) {
 
 // run does one task as a person does who sees Junction for the first time, and returns
 // what they were asked.
-func (w *everyday) run(t *testing.T, i int, task everydayTask, way everydayWay) []host.Card {
+func (w *everyday) run(t *testing.T, i int, task everydayTask, way everydayWay) []host.ApprovalCard {
 	t.Helper()
 	fill := strings.NewReplacer("DIR", w.dir, "REPO", w.repo, "PAGE", w.page).Replace
 	var turns []scripted.Turn
@@ -161,7 +161,7 @@ func (w *everyday) run(t *testing.T, i int, task everydayTask, way everydayWay) 
 	person := &everydayPerson{way: way}
 	var failed []string
 	h, err := host.New(host.Options{
-		Model: scripted.New(turns...), Servers: w.servers, Person: person, Budget: host.Budget{Tools: -1, Window: 200_000},
+		Model: scripted.New(turns...), Servers: w.servers, Person: person, WindowShares: host.WindowShares{Tools: -1, Window: 200_000},
 		OnEvent: func(e host.Event) {
 			if e.Returned != nil && e.Returned.IsError {
 				failed = append(failed, fmt.Sprintf("%+v", *e.Returned))
@@ -191,7 +191,7 @@ func (w *everyday) run(t *testing.T, i int, task everydayTask, way everydayWay) 
 type everydayPerson struct {
 	host.Person
 	way   everydayWay
-	cards []host.Card
+	cards []host.ApprovalCard
 }
 
 func (p *everydayPerson) Review(_ context.Context, reviews []host.Review) ([]host.ReviewAnswer, error) {
@@ -202,7 +202,7 @@ func (p *everydayPerson) Review(_ context.Context, reviews []host.Review) ([]hos
 	return answers, nil
 }
 
-func (p *everydayPerson) Consent(_ context.Context, card host.Card) (host.Verdict, error) {
+func (p *everydayPerson) Consent(_ context.Context, card host.ApprovalCard) (host.Verdict, error) {
 	p.cards = append(p.cards, card)
 	v := host.Verdict{Allow: true}
 	for _, rule := range card.Always {

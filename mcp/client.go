@@ -42,8 +42,9 @@ type ClientOptions struct {
 
 	// OnElicit asks the user to fill in a form or to visit a URL. In the accepted content of a
 	// form, missing members get the form's defaults, and other members are checked against the
-	// form. If OnElicit fails, the server receives the result of a dismissed form. If OnSample or
-	// OnRoots fails, the server receives an error with the same text. Logger gets all these errors.
+	// form. If OnElicit fails or its result is malformed, the server receives the result of a
+	// dismissed form. If OnSample or OnRoots fails, the server receives an error with the same
+	// text. Logger gets all these errors, a malformed result at level error.
 	OnElicit func(ctx context.Context, req ElicitRequest) (*ElicitResult, error)
 	// ElicitURL declares that OnElicit can send the user to a web page.
 	ElicitURL bool

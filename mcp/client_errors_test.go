@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
+	"net"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -201,6 +203,93 @@ func TestErrorsOfCallbacksAreAlikeInEveryEra(t *testing.T) {
 			if strings.Count(log.String(), `error="no terminal"`) != 1 || !strings.Contains(log.String(), "level=WARN") || !strings.Contains(log.String(), "callback="+callback) {
 				t.Errorf("%s: %s: log %s", way, callback, &log)
 			}
+		}
+	}
+}
+
+// A result of OnElicit that cannot be sent is a mistake of the client's program. The server gets the
+// same result over every connection, and the log names the mistake.
+func TestMalformedResultsOfOnElicitAreLoggedAndDismissed(t *testing.T) {
+	s := mcp.NewServer("s", "1")
+	mcp.AddTool(s, "ask", func(ctx context.Context, _ struct{}) (string, error) {
+		form, err := mcp.Elicit[struct {
+			Name string `json:"name"`
+		}](ctx, "your name")
+		if errors.Is(err, mcp.ErrDismissed) {
+			return "dismissed", nil
+		}
+		return form.Name, err
+	})
+	for _, test := range []struct {
+		result mcp.ElicitResult
+		want   []string // in the log; nil if the result is sent
+	}{
+		{mcp.ElicitResult{Action: mcp.ElicitAccept, Content: json.RawMessage(`{"name":"ada"}`)}, nil},
+		{mcp.ElicitResult{Action: mcp.ElicitAccept, Content: json.RawMessage(`{"name":7}`)}, []string{"OnElicit: Content does not fit the form", "name"}},
+		{mcp.ElicitResult{Action: mcp.ElicitAccept}, []string{"OnElicit: Content does not fit the form", "name"}},
+		{mcp.ElicitResult{Action: mcp.ElicitAccept, Content: json.RawMessage(`ada`)}, []string{"OnElicit: Content does not fit the form"}},
+		{mcp.ElicitResult{Action: "yes", Content: json.RawMessage(`{"name":"ada"}`)}, []string{"OnElicit: Action: expected", "yes"}},
+		{mcp.ElicitResult{}, []string{"OnElicit: Action: expected"}},
+	} {
+		for way, connect := range clientWays {
+			var log bytes.Buffer
+			c := connect(t, s, mcp.ClientOptions{Logger: slog.New(slog.NewTextHandler(&log, nil)), OnElicit: func(context.Context, mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+				return &test.result, nil
+			}})
+			said, err := mcp.Call[string](t.Context(), c, "ask", nil)
+			c.Close()
+			want := "ada"
+			if test.want != nil {
+				want = "dismissed"
+			}
+			if err != nil || said != want {
+				t.Errorf("%s: %s: %q, %v; want %q", way, test.result.Action, said, err, want)
+			}
+			if got := strings.Count(log.String(), "level=ERROR"); got != min(1, len(test.want)) {
+				t.Errorf("%s: %+v: %d errors in the log %s", way, test.result, got, &log)
+			}
+			for _, want := range test.want {
+				if !strings.Contains(log.String(), want) {
+					t.Errorf("%s: %+v: log %s; want %q", way, test.result, &log, want)
+				}
+			}
+		}
+	}
+}
+
+// A subscription that the server agrees to in no part would otherwise wait for ever.
+func TestListenEndsIfTheServerAgreesToNothing(t *testing.T) {
+	s := mcp.NewServer("s", "1")
+	mcp.AddTool(s, "t", func(context.Context, struct{}) (string, error) { return "", nil })
+	for way, connect := range clientWays {
+		for _, filter := range []mcp.SubscriptionFilter{
+			{ResourceSubscriptions: []string{"file:///unknown"}},
+			{PromptsListChanged: true},
+		} {
+			c := connect(t, s, mcp.ClientOptions{})
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			err := c.Listen(ctx, filter, func(mcp.Notification) {})
+			if err == nil || ctx.Err() != nil || !strings.Contains(err.Error(), "none of the notifications") {
+				t.Errorf("%s: %+v: %v", way, filter, err)
+			}
+			cancel()
+			c.Close()
+		}
+	}
+}
+
+// A server that does not respond is slow or broken; its revision is unknown.
+func TestASilentServerIsADeadlineErrorAtEveryRevision(t *testing.T) {
+	for _, revision := range []string{"2025-06-18", "2026-07-28"} {
+		near, far := net.Pipe()
+		go func() { _, _ = io.Copy(io.Discard, far) }() // ends when near is closed
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		_, err := mcp.DialWith(ctx, stream.Over(near, "silent"), mcp.ClientOptions{Revision: revision})
+		cancel()
+		near.Close()
+		var refused *mcp.RevisionError
+		if !errors.Is(err, context.DeadlineExceeded) || errors.As(err, &refused) {
+			t.Errorf("%s: %v", revision, err)
 		}
 	}
 }

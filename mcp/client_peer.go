@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 
 	"github.com/junction-mcp/junction/internal/idle"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
@@ -114,28 +115,46 @@ func (p *clientPeer) askElicit(ctx context.Context, o *ClientOptions, q ServerRe
 		}
 		result = nil // a modern server does not accept an error there
 	}
-	if result == nil {
-		result = &ElicitResult{Action: ElicitCancel}
-	}
-	if result.Action == ElicitAccept && req.Mode != ElicitURL && req.RequestedSchema != nil {
-		if result, err = completed(req, result); err != nil {
+	if result != nil {
+		var fault error
+		if result, fault, err = completed(req, result); err != nil {
 			return nil, err
 		}
+		if fault != nil {
+			p.client.options.logger().Error("mcp: the server gets a dismissed form, because OnElicit returned a result that cannot be sent", "server", p.client.options.Name, "error", fault)
+		}
+	}
+	if result == nil {
+		result = &ElicitResult{Action: ElicitCancel}
 	}
 	return schema.Encode(nil, result)
 }
 
-// completed checks an accepted form, and adds its defaults.
-func completed(req ElicitRequest, result *ElicitResult) (*ElicitResult, error) {
+// completed checks a result of OnElicit, and adds the form's defaults to accepted content. A fault
+// is a mistake of OnElicit, and err one of the server.
+func completed(req ElicitRequest, result *ElicitResult) (complete *ElicitResult, fault, err error) {
+	switch result.Action {
+	case ElicitAccept:
+	case ElicitDecline, ElicitCancel:
+		return &ElicitResult{Action: result.Action}, nil, nil // content would belong to an accepted form
+	default:
+		return nil, fmt.Errorf("OnElicit: Action: expected %q, %q or %q, got %.100q", ElicitAccept, ElicitDecline, ElicitCancel, result.Action), nil
+	}
+	if req.Mode == ElicitURL || req.RequestedSchema == nil {
+		if result.Content != nil && !json.Valid(result.Content) {
+			return nil, errors.New("OnElicit: Content: expected one JSON object, got text that is not JSON"), nil
+		}
+		return result, nil, nil
+	}
 	form, err := schema.Compile(req.RequestedSchema)
 	if err != nil {
-		return nil, Errorf(CodeInvalidParams, "the server's form: %v", err)
+		return nil, nil, Errorf(CodeInvalidParams, "the server's form: %v", err)
 	}
-	content, err := form.Complete(orEmptyObject(result.Content))
-	if err != nil {
-		return nil, Errorf(CodeInvalidParams, "the content does not fit the form: %v", err)
+	content, fault := form.Complete(orEmptyObject(result.Content))
+	if fault != nil {
+		return nil, fmt.Errorf("OnElicit: Content does not fit the form: %w", fault), nil
 	}
-	return &ElicitResult{Action: result.Action, Content: content}, nil
+	return &ElicitResult{Action: result.Action, Content: content}, nil, nil
 }
 
 func (p *clientPeer) askSample(ctx context.Context, o *ClientOptions, q ServerRequest) (json.RawMessage, error) {
@@ -159,15 +178,31 @@ type Notification struct {
 	URI string
 }
 
+// errNothingAgreed is the cause of the end of a subscription to which the server agreed in no part.
+var errNothingAgreed = errors.New("the server sends none of the notifications that the filter selects; it may not know these URIs, or have no changes to report")
+
 // Listen calls f with each notification that the filter selects, until ctx is done or the server
-// ends the subscription. It returns nil if the server ended it, and otherwise the reason. There is
-// at most one call of f at a time.
+// ends the subscription. It returns nil if the server ended it, and otherwise the reason. It returns
+// an error at once if the server agrees to no part of a filter. There is at most one call of f at a
+// time.
 func (c *Client) Listen(ctx context.Context, filter SubscriptionFilter, f func(Notification)) error {
-	return c.ListenWith(ctx, filter, f, nil)
+	listening, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	wants := func(part *SubscriptionFilter) bool { return len(part.Lists())+len(part.ResourceSubscriptions) > 0 }
+	err := c.ListenWith(listening, filter, f, func(agreed SubscriptionFilter) {
+		if wants(&filter) && !wants(&agreed) {
+			end(errNothingAgreed)
+		}
+	})
+	if errors.Is(context.Cause(listening), errNothingAgreed) {
+		return fmt.Errorf("server %q: %s: %w", c.options.Name, methodListen, errNothingAgreed)
+	}
+	return err
 }
 
 // ListenWith is like [Client.Listen]. Before the first call of f, it calls agreed, if not nil, with
-// the part of the filter that the server supports. No notification after that is missed.
+// the part of the filter that the server supports; if there is none, the caller may end ctx. No
+// notification after that is missed.
 func (c *Client) ListenWith(ctx context.Context, filter SubscriptionFilter, f func(Notification), agreed func(SubscriptionFilter)) error {
 	w := jsonrpc.NewObject(nil)
 	if err := schema.EncodeMember(&w, "notifications", filter); err != nil {

@@ -7,9 +7,11 @@ import (
 	"time"
 )
 
-// A Transport connects to one server. For example, command.New returns a Transport to a program
-// that it starts, and streamable.Client one to a URL. Package stream makes a Transport from any
-// pair of byte streams, and from any connection that transfers whole messages, such as a websocket.
+// A Transport connects to one server, and its [Conn] works on requests. To transfer messages by
+// other means, such as a websocket, do not implement Transport: use stream.Messages with
+// stream.Over. For example, command.New returns a Transport to a program that it starts, and
+// streamable.Client one to a URL. Package stream also makes a Transport from any pair of byte
+// streams.
 type Transport interface {
 	// Connect makes one connection to the server and negotiates the revision. The caller owns the
 	// connection. The context limits only the connecting. The error names the server, the expected
@@ -19,9 +21,10 @@ type Transport interface {
 	String() string
 }
 
-// A Conn is a connection to one server. It is a [Handler] that sends each request to the server. It
-// serves server/discover from the description that the server sent when it was connected. All
-// methods are safe for concurrent use.
+// A Conn is a connection to one server that works on requests: a [Handler] that sends each request
+// to the server. A transport of messages is made with stream.Messages instead. A Conn serves
+// server/discover from the description that the server sent when it was connected. All methods are
+// safe for concurrent use.
 type Conn interface {
 	Handler
 	// Revision returns the protocol revision of the connection.

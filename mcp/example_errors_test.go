@@ -64,7 +64,7 @@ func ExampleElicitationRequiredError() {
 
 func ExamplePrivateError() {
 	err := &mcp.PrivateError{Public: "the database does not respond", Private: " at 10.0.0.7:5432", Err: context.DeadlineExceeded}
-	fmt.Println(mcp.PublicError(err))
+	fmt.Println(mcp.RedactError(err))
 	// Output: the server failed; the database does not respond
 }
 
@@ -105,24 +105,24 @@ func ExampleOutcome() {
 func ExamplePrincipal() {
 	ada := &mcp.Principal{Issuer: "https://login.example", Subject: "ada", ClientID: "desk", Scopes: []string{"write", "read"}}
 	phone := &mcp.Principal{Issuer: "https://login.example", Subject: "ada", ClientID: "phone"}
-	fmt.Println(ada.IsOf(phone), ada.Grantee().Scopes, phone.Lacks([]string{"read"}))
+	fmt.Println(ada.IsOf(phone), ada.Key().Scopes, phone.Lacks([]string{"read"}))
 	// Output: false read write [read]
 }
 
-func ExampleGrant() {
+func ExampleOwnership() {
 	ctx := context.Background()
 	ada, bob := &mcp.Principal{Subject: "ada"}, &mcp.Principal{Subject: "bob"}
 	req := mcp.NewRequest("tools/call", []byte(`{"name":"report"}`))
 	req.Principal = ada
-	grant := mcp.GrantOf(ctx, req) // stored with the report
-	fmt.Println(grant.Allows(ctx, ada), errors.Is(grant.Allows(ctx, bob), mcp.ErrNotGranted))
+	grant := mcp.OwnershipOf(ctx, req) // stored with the report
+	fmt.Println(grant.Allows(ctx, ada), errors.Is(grant.Allows(ctx, bob), mcp.ErrNotOwner))
 	// Output: <nil> true
 }
 
-func ExampleGrantee() {
-	holders := map[mcp.Grantee]int{}
+func ExamplePrincipalKey() {
+	holders := map[mcp.PrincipalKey]int{}
 	for _, scopes := range [][]string{{"a", "b"}, {"b", "a"}} {
-		holders[(&mcp.Principal{Subject: "ada", Scopes: scopes}).Grantee()]++
+		holders[(&mcp.Principal{Subject: "ada", Scopes: scopes}).Key()]++
 	}
 	fmt.Println(len(holders))
 	// Output: 1

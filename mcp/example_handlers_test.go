@@ -115,10 +115,10 @@ func ExampleMeta() {
 	// Output: Hello, desk
 }
 
-func ExampleCarriage() {
+func ExampleTransportInfo() {
 	s := mcp.NewServer("way", "1.0")
 	mcp.AddTool(s, "way", func(ctx context.Context, _ struct{}) (string, error) {
-		return mcp.CarriageOf(mcp.RequestFrom(ctx)).Network, nil
+		return mcp.TransportInfoOf(mcp.RequestFrom(ctx)).Network, nil
 	})
 	c, err := mcp.Dial(context.Background(), stream.Pipe(s))
 	if err != nil {

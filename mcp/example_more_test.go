@@ -276,9 +276,9 @@ type printedNotes struct{}
 
 func (printedNotes) Note(kind string, note any) { fmt.Println(kind, note) }
 
-func ExampleNoter() {
-	ctx := mcp.WithNoter(context.Background(), printedNotes{}) // an observer does this
-	if n := mcp.NoterOf(ctx, "cache"); n != nil {
+func ExampleNoteObserver() {
+	ctx := mcp.WithNoteObserver(context.Background(), printedNotes{}) // an observer does this
+	if n := mcp.NoteObserverOf(ctx, "cache"); n != nil {
 		n.Note("cache", "hit")
 	}
 	// Output: cache hit

@@ -291,21 +291,21 @@ func ExampleParallel() {
 	// Output: Ada works in 1 folder
 }
 
-func ExampleSaveState() {
+func ExampleSaveForNextRound() {
 	yes := mcp.ClientOptions{OnElicit: func(context.Context, mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 		return &mcp.ElicitResult{Action: mcp.ElicitAccept}, nil
 	}}
 	reservations := 0
 	say(yes, func(ctx context.Context, _ struct{}) (string, error) {
 		var reservation int
-		found, err := mcp.LoadState(ctx, "reservation", &reservation)
+		found, err := mcp.LoadFromLastRound(ctx, "reservation", &reservation)
 		if err != nil {
 			return "", err
 		}
 		if !found { // the tool runs again with the response: do this once
 			reservations++
 			reservation = reservations
-			if err := mcp.SaveState(ctx, "reservation", reservation); err != nil {
+			if err := mcp.SaveForNextRound(ctx, "reservation", reservation); err != nil {
 				return "", err
 			}
 		}

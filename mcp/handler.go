@@ -95,8 +95,8 @@ type Request struct {
 	// requests with Round 0.
 	Round int
 
-	// State holds the data that an earlier round of the request saved (see [SaveState]). It is nil
-	// if the request can have one round only.
+	// State holds the data that an earlier round of the request saved (see [SaveForNextRound]). It
+	// is nil if the request can have one round only.
 	State *State
 
 	// ParamHeaders holds the Mcp-Param-* headers by canonical name, if the transport repeats

@@ -141,13 +141,14 @@ func (s *State) All() map[string]json.RawMessage {
 	return all
 }
 
-// SaveState saves v for the next round of the running request, so that the handler need not repeat
-// earlier work. It does nothing if the request has only one round, because its client responds
-// while the handler waits.
+// SaveForNextRound saves v for the next round of the running request, so that the handler need not
+// repeat earlier work. It does nothing if the request has only one round, because its client
+// responds while the handler waits.
 //
 // The client stores the sealed state. It can return the state more than once until the state
-// expires (see [ServeOptions]). So SaveState does not ensure that an action happens only once.
-func SaveState(ctx context.Context, key string, v any) error {
+// expires (see [ServeOptions]). So SaveForNextRound does not ensure that an action happens only
+// once.
+func SaveForNextRound(ctx context.Context, key string, v any) error {
 	req := RequestFrom(ctx)
 	if req == nil || req.State == nil {
 		return nil
@@ -160,9 +161,9 @@ func SaveState(ctx context.Context, key string, v any) error {
 	return nil
 }
 
-// LoadState decodes the value that an earlier round of the running request saved under a key into
-// v. It reports false if there is no such value.
-func LoadState(ctx context.Context, key string, v any) (bool, error) {
+// LoadFromLastRound decodes the value that an earlier round of the running request saved under a
+// key into v. It reports false if there is no such value.
+func LoadFromLastRound(ctx context.Context, key string, v any) (bool, error) {
 	req := RequestFrom(ctx)
 	if req == nil {
 		return false, nil
@@ -174,13 +175,13 @@ func LoadState(ctx context.Context, key string, v any) (bool, error) {
 	return true, json.Unmarshal(data, v)
 }
 
-// Disconnect tells the transport that the client need not keep its connection open for the running
-// request. A transport that can resume closes the connection now, and the client connects again for
-// the result. On other transports, Disconnect does nothing.
-func Disconnect(ctx context.Context) {
+// ReleaseStream tells the transport that the client need not keep its connection open for the
+// running request. A transport that can resume closes the connection now, and the client connects
+// again for the result. On other transports, ReleaseStream does nothing.
+func ReleaseStream(ctx context.Context) {
 	if req := RequestFrom(ctx); req != nil {
-		if d, ok := PeerAs[interface{ Disconnect() }](req.Peer); ok {
-			d.Disconnect()
+		if d, ok := PeerAs[interface{ ReleaseStream() }](req.Peer); ok {
+			d.ReleaseStream()
 		}
 	}
 }

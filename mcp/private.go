@@ -9,7 +9,7 @@ import (
 // A PrivateError is an error with a part of its text that only the operator of this program should
 // see, such as the end of a server's standard error. If several users share the server, that part
 // may contain input of another user. The text of a PrivateError, and of errors that wrap it, is
-// complete. [PublicError] returns an error with the text for others.
+// complete. [RedactError] returns an error with the text for others.
 type PrivateError struct {
 	// Err is the error; its text contains Private.
 	Err error
@@ -23,10 +23,10 @@ func (e *PrivateError) Error() string { return e.Err.Error() }
 // Unwrap returns Err.
 func (e *PrivateError) Unwrap() error { return e.Err }
 
-// PublicError returns an error that wraps err and whose text any client may read. The text contains
+// RedactError returns an error that wraps err and whose text any client may read. The text contains
 // the replacement for the private part of each [PrivateError] in err. If err wraps none,
-// PublicError returns err.
-func PublicError(err error) error {
+// RedactError returns err.
+func RedactError(err error) error {
 	parts := privateParts(err, nil)
 	if len(parts) == 0 {
 		return err
@@ -36,11 +36,11 @@ func PublicError(err error) error {
 	text := whole
 	for _, p := range parts {
 		if !strings.Contains(whole, p.Private) { // the text was cut, and may still contain a part of Private
-			return &publicError{"the server failed; " + p.Public, err}
+			return &redactedError{"the server failed; " + p.Public, err}
 		}
 		text = strings.ReplaceAll(text, p.Private, p.Public)
 	}
-	return &publicError{text, err}
+	return &redactedError{text, err}
 }
 
 // privateParts appends the PrivateErrors in the tree of err to the slice to.
@@ -61,12 +61,12 @@ func privateParts(err error, to []*PrivateError) []*PrivateError {
 	return to
 }
 
-// A publicError replaces the text of an error. [errors.Is] and [errors.As] still find the wrapped
+// A redactedError replaces the text of an error. [errors.Is] and [errors.As] still find the wrapped
 // errors.
-type publicError struct {
+type redactedError struct {
 	text string
 	err  error
 }
 
-func (e *publicError) Error() string { return e.text }
-func (e *publicError) Unwrap() error { return e.err }
+func (e *redactedError) Error() string { return e.text }
+func (e *redactedError) Unwrap() error { return e.err }

@@ -9,7 +9,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-func TestAPublicErrorHasNothingThatIsPrivate(t *testing.T) {
+func TestARedactedErrorHasNothingThatIsPrivate(t *testing.T) {
 	private := func(part string, errs ...error) error {
 		return &mcp.PrivateError{Err: fmt.Errorf("it ended; %s%w", part, errors.Join(append(errs, io.EOF)...)), Private: part, Public: "see the log"}
 	}
@@ -26,7 +26,7 @@ func TestAPublicErrorHasNothingThatIsPrivate(t *testing.T) {
 		{"of one in which another's part is", &mcp.PrivateError{Err: fmt.Errorf("no response (%w)", private("a secret ")), Private: "it ended; a secret EOF", Public: "why is in the log"}, "no response (why is in the log)"},
 		{"of a text that was cut", fmt.Errorf("%w", cut{private("a secret that is long ")}), "the server failed; see the log"},
 	} {
-		got := mcp.PublicError(test.err)
+		got := mcp.RedactError(test.err)
 		if got.Error() != test.want {
 			t.Errorf("%s: %q, want %q", test.name, got, test.want)
 		}
@@ -34,7 +34,7 @@ func TestAPublicErrorHasNothingThatIsPrivate(t *testing.T) {
 			t.Errorf("%s: it does not wrap what it is of", test.name)
 		}
 	}
-	if mcp.PublicError(nil) != nil || mcp.PublicError(plain) != plain {
+	if mcp.RedactError(nil) != nil || mcp.RedactError(plain) != plain {
 		t.Error("an error that is public became another one")
 	}
 }

@@ -27,10 +27,10 @@ type listRootsResult struct {
 //
 // Roots are deprecated in revision 2026-07-28 (SEP-2577). Clients that declare them still respond.
 // Prefer folders in the arguments of tools.
-func Roots(ctx context.Context) ([]Root, error) { return RootsWith(ctx, "") }
+func Roots(ctx context.Context) ([]Root, error) { return RootsKeyed(ctx, "") }
 
-// RootsWith is like [Roots], with a key for the request; see [ServerRequest].
-func RootsWith(ctx context.Context, key string) ([]Root, error) {
+// RootsKeyed is like [Roots], with a key for the request; see [ServerRequest].
+func RootsKeyed(ctx context.Context, key string) ([]Root, error) {
 	response, err := ask(ctx, ServerRequest{Key: key, Method: methodRootsList})
 	if err != nil {
 		return nil, err

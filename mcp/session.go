@@ -14,7 +14,7 @@ import (
 // several users may share a connection. A server for both eras should store data of a user under
 // [Request.Principal]. It should store data of a piece of work under a handle that one tool returns
 // and other tools take as an argument. Data that a call needs in its next round belong in
-// [SaveState].
+// [SaveForNextRound].
 //
 // The methods are safe for concurrent use. A nil Session contains no values.
 type Session struct {

@@ -353,17 +353,17 @@ func (f *fixture) addAskingTools() {
 		return result.Content[0].Text, nil
 	})
 	mcp.AddTool(f.Server, "roots", func(ctx context.Context, _ none) (string, error) {
-		roots, err := mcp.RootsWith(ctx, "roots")
+		roots, err := mcp.RootsKeyed(ctx, "roots")
 		return fmt.Sprint(len(roots)), err
 	})
 	mcp.AddTool(f.Server, "state", func(ctx context.Context, in struct{ Bytes int }) (string, error) {
 		var work string
-		if found, err := mcp.LoadState(ctx, "work", &work); err != nil {
+		if found, err := mcp.LoadFromLastRound(ctx, "work", &work); err != nil {
 			return "", err
 		} else if !found {
 			work = fmt.Sprint("run ", f.count("state"), strings.Repeat("x", in.Bytes))
 		}
-		if err := mcp.SaveState(ctx, "work", work); err != nil {
+		if err := mcp.SaveForNextRound(ctx, "work", work); err != nil {
 			return "", err
 		}
 		_, err := mcp.Elicit[nameForm](ctx, "who?")

@@ -19,7 +19,7 @@ type Wire interface {
 	// Passes receives a message before it is handled or sent. It returns the context for the work
 	// that the message causes. If Passes adds values to the context of a client's request, they are
 	// also present in Passes when a request to a server is sent because of it. The same holds for a
-	// Noter that [WithNoter] adds, which code that handles the request can use.
+	// NoteObserver that [WithNoteObserver] adds, which code that handles the request can use.
 	Passes(ctx context.Context, m WireMessage) context.Context
 }
 
@@ -49,36 +49,38 @@ const (
 	TransportSSE    = "sse"    // HTTP+SSE
 )
 
-// A Noter receives details of a request that its messages do not contain, such as its HTTP headers
-// or the rule that decided about it. Its methods must be safe for concurrent use and must not
-// block.
-type Noter interface {
+// A NoteObserver receives details of a request that its messages do not contain, such as its HTTP
+// headers or the rule that decided about it. Its methods must be safe for concurrent use and must
+// not block.
+type NoteObserver interface {
 	// Note records a detail of a kind, such as "policy". The note is encoded to JSON at once. A
 	// json.RawMessage is used unchanged, and must not change later; prefer it for many equal notes.
 	// A note may contain secrets only if their name or form makes them recognizable.
 	Note(kind string, note any)
 }
 
-// A noterContext is a context together with its Noter, in one allocation.
-type noterContext struct {
+// A noteContext is a context together with its NoteObserver, in one allocation.
+type noteContext struct {
 	context.Context
-	noter Noter
+	observer NoteObserver
 }
 
-func (c *noterContext) Value(key any) any {
+func (c *noteContext) Value(key any) any {
 	if key == (note.Key{}) {
-		return c.noter
+		return c.observer
 	}
 	return c.Context.Value(key)
 }
 
-// WithNoter returns a context for an observed request. [NoterOf] returns n for it.
-func WithNoter(ctx context.Context, n Noter) context.Context { return &noterContext{ctx, n} }
+// WithNoteObserver returns a context for an observed request. [NoteObserverOf] returns n for it.
+func WithNoteObserver(ctx context.Context, n NoteObserver) context.Context {
+	return &noteContext{ctx, n}
+}
 
-// NoterOf returns the Noter of the request in ctx. It returns nil if no observer wants notes of
-// this kind.
+// NoteObserverOf returns the NoteObserver of the request in ctx. It returns nil if no observer
+// wants notes of this kind.
 //
-//	if n := mcp.NoterOf(ctx, "cache"); n != nil {
+//	if n := mcp.NoteObserverOf(ctx, "cache"); n != nil {
 //		n.Note("cache", hit{Key: key})
 //	}
-func NoterOf(ctx context.Context, kind string) Noter { return note.Of(ctx, kind) }
+func NoteObserverOf(ctx context.Context, kind string) NoteObserver { return note.Of(ctx, kind) }

@@ -137,7 +137,7 @@ func (m *Metrics) Around(next mcp.Handler) mcp.Handler {
 		began := time.Now()
 		m.running.Inc()
 		defer m.running.Dec()
-		outer, _ := ctx.Value(note.Key{}).(note.Noter)
+		outer, _ := ctx.Value(note.Key{}).(note.Observer)
 		result, err := next.Handle(&noted{ctx, m, outer}, req)
 		labels := [2]string{method, server}
 		asked := m.asked.of(labels)
@@ -223,18 +223,18 @@ func errorType(outcome mcp.Outcome, err error) string {
 	return otherError
 }
 
-// A noted is the context of a request. It is also the [mcp.Noter] that counts notes about the
-// request.
+// A noted is the context of a request. It is also the [mcp.NoteObserver] that counts notes about
+// the request.
 type noted struct {
 	context.Context
 	metrics *Metrics
-	outer   note.Noter // Noter of other observers of the request; may be nil
+	outer   note.Observer // of other observers of the request; may be nil
 }
 
 // Value implements [context.Context].
 func (n *noted) Value(key any) any {
 	if key == (note.Key{}) {
-		return note.Noter(n)
+		return note.Observer(n)
 	}
 	return n.Context.Value(key)
 }
@@ -242,10 +242,10 @@ func (n *noted) Value(key any) any {
 // Hears reports whether the metrics, or another observer, use notes of a kind.
 func (n *noted) Hears(kind string) bool { return note.IsHandling(kind) || note.Hears(n.outer, kind) }
 
-// Unwrap returns the Noter of the other observers, or nil.
-func (n *noted) Unwrap() note.Noter { return n.outer }
+// Unwrap returns the NoteObserver of the other observers, or nil.
+func (n *noted) Unwrap() note.Observer { return n.outer }
 
-// Note implements [mcp.Noter].
+// Note implements [mcp.NoteObserver].
 func (n *noted) Note(kind string, value any) {
 	if note.IsHandling(kind) {
 		effect := ""

@@ -32,15 +32,15 @@ func TestObserversSeeLimits(t *testing.T) {
 		began := make(chan struct{})
 		go func() {
 			defer close(began)
-			_ = call(mcp.WithNoter(t.Context(), &first), h, nil)
+			_ = call(mcp.WithNoteObserver(t.Context(), &first), h, nil)
 		}()
 		synctest.Wait()
 		time.Sleep(time.Second)
-		if err := call(mcp.WithNoter(t.Context(), &second), h, nil); err != nil {
+		if err := call(mcp.WithNoteObserver(t.Context(), &second), h, nil); err != nil {
 			t.Error(err)
 		}
 		<-began
-		_ = call(mcp.WithNoter(t.Context(), &third), h, nil)
+		_ = call(mcp.WithNoteObserver(t.Context(), &third), h, nil)
 		if len(first) != 0 || !slices.Equal(second, notes{`limit {"whose":"client","waited":2000000000}`}) {
 			t.Errorf("%s, %s", first, second)
 		}
@@ -64,7 +64,7 @@ func TestObserversSeeCallsThatGaveUpInTheQueue(t *testing.T) {
 		}()
 		synctest.Wait()
 		var heard notes
-		ctx, cancel := context.WithTimeout(mcp.WithNoter(t.Context(), &heard), time.Second)
+		ctx, cancel := context.WithTimeout(mcp.WithNoteObserver(t.Context(), &heard), time.Second)
 		defer cancel()
 		if err := call(ctx, h, nil); err == nil {
 			t.Error("it was let through")

@@ -177,7 +177,7 @@ func (l *Limiter) handle(ctx context.Context, req *mcp.Request, next mcp.Handler
 
 // note notes that a request waited or was refused.
 func (l *Limiter) note(ctx context.Context, waited time.Duration, refused string) {
-	if n := mcp.NoterOf(ctx, note.Limit); n != nil {
+	if n := mcp.NoteObserverOf(ctx, note.Limit); n != nil {
 		n.Note(note.Limit, limited{l.options.Whose, waited, refused})
 	}
 }

@@ -170,7 +170,7 @@ func TestBytesOfResultsInATimeAreBounded(t *testing.T) {
 func TestRefusalIsNoted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var noted []note.Decision
-		ctx := mcp.WithNoter(t.Context(), noter(func(kind string, value any) {
+		ctx := mcp.WithNoteObserver(t.Context(), noteFunc(func(kind string, value any) {
 			if d, ok := value.(note.Decider).Decision(); ok && kind == note.Limit {
 				noted = append(noted, d)
 			}
@@ -200,7 +200,7 @@ func TestRefusalIsNoted(t *testing.T) {
 	})
 }
 
-// A noter is a function that is an [mcp.Noter].
-type noter func(kind string, value any)
+// A noteFunc is a function that is an [mcp.NoteObserver].
+type noteFunc func(kind string, value any)
 
-func (n noter) Note(kind string, value any) { n(kind, value) }
+func (n noteFunc) Note(kind string, value any) { n(kind, value) }

@@ -31,7 +31,7 @@ func TestAuditedCallKeepsItsNumber(t *testing.T) {
 	n := watch(t, &l)
 	h := mcp.Chain(c, written.Calls(audit.CallOptions{}), written.Calls(audit.CallOptions{}))
 	calling := l.Calling("chat", "far", "tools/call", "fail")
-	if _, err := h.Handle(mcp.WithNoter(t.Context(), calling), mcp.NewRequest("tools/call", []byte(`{"name":"fail","arguments":{}}`))); err != nil {
+	if _, err := h.Handle(mcp.WithNoteObserver(t.Context(), calling), mcp.NewRequest("tools/call", []byte(`{"name":"fail","arguments":{}}`))); err != nil {
 		t.Fatal(err)
 	}
 	want := []string{"1 server-> request tools/call fail", "1 server<- response tools/call fail"}

@@ -131,7 +131,7 @@ func (h *hop) withRequest(ctx context.Context, e *Event, id, method string) cont
 		e.Call = r.call
 	}
 	if e.asks = r.requestFacts; h.log.noting.Load() > 0 {
-		return mcp.WithNoter(r, r)
+		return mcp.WithNoteObserver(r, r)
 	}
 	return r
 }

@@ -522,8 +522,8 @@ func TestNotesAreShownToObservers(t *testing.T) {
 		var l Log
 		n := watchIn(t, &l)
 		ctx := l.Clients().Passes(t.Context(), mcp.WireMessage{ToServer: true, Message: []byte(`{"jsonrpc":"2.0","id":1,"method":"m"}`)})
-		mcp.NoterOf(ctx, "odd").Note("odd", func() {})
-		mcp.NoterOf(ctx, "secret").Note("secret", map[string]string{"password": mark, "text": "sk-" + mark})
+		mcp.NoteObserverOf(ctx, "odd").Note("odd", func() {})
+		mcp.NoteObserverOf(ctx, "secret").Note("secret", map[string]string{"password": mark, "text": "sk-" + mark})
 		shown()
 		if odd := n.noted("odd", Client); len(odd) != 1 || odd[0] != `"json: unsupported type: func()"` {
 			t.Error(odd)
@@ -531,7 +531,7 @@ func TestNotesAreShownToObservers(t *testing.T) {
 		if hidden := n.noted("secret", Client); len(hidden) != 1 || hidden[0] != `{"password":"***","text":"***"}` {
 			t.Error(hidden)
 		}
-		if mcp.NoterOf(t.Context(), "odd") != nil {
+		if mcp.NoteObserverOf(t.Context(), "odd") != nil {
 			t.Error("somebody watches a context that is no request's")
 		}
 	})
@@ -577,7 +577,7 @@ func TestTheCallsOfTheProcessItselfHaveANumber(t *testing.T) {
 	n := watch(t, &l)
 	calling := l.Calling("chat", "far", "tools/call", "fail")
 	calling.Note("labels", map[string]string{"of": "call"})
-	if r, err := c.CallTool(mcp.WithNoter(t.Context(), calling), "fail", nil); err != nil || !r.IsError {
+	if r, err := c.CallTool(mcp.WithNoteObserver(t.Context(), calling), "fail", nil); err != nil || !r.IsError {
 		t.Fatal(r, err)
 	}
 	calling.Note("labels", map[string]string{"of": "result"})
@@ -623,13 +623,13 @@ func TestNotesAreOptional(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l Log
 		var kinds [2][]string
-		call := func() (noter mcp.Noter) {
+		call := func() (observer mcp.NoteObserver) {
 			ctx := l.Clients().Passes(t.Context(), mcp.WireMessage{ToServer: true, Message: []byte(`{"jsonrpc":"2.0","id":1,"method":"m"}`)})
 			ctx = l.Server("far").Passes(ctx, mcp.WireMessage{ToServer: true, Message: []byte(`{"jsonrpc":"2.0","id":2,"method":"m"}`)})
-			if noter = mcp.NoterOf(ctx, "some"); noter != nil {
-				noter.Note("some", 1)
+			if observer = mcp.NoteObserverOf(ctx, "some"); observer != nil {
+				observer.Note("some", 1)
 			}
-			return noter
+			return observer
 		}
 		see := func(ctx context.Context, which int) {
 			go l.Join(which == 1)(ctx, func(events []*Event) error {

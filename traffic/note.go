@@ -8,18 +8,18 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// Calling begins a call that this process makes under the name client. Notes to the returned Noter
-// have the call's number, and so have messages to servers with a context that has the Noter (see
-// [mcp.WithNoter]). Calling returns nil if there are no watchers.
-func (l *Log) Calling(client, server, method, name string) mcp.Noter {
+// Calling begins a call that this process makes under the name client. Notes to the returned
+// NoteObserver have the call's number, and so have messages to servers with a context that has the
+// NoteObserver (see [mcp.WithNoteObserver]). Calling returns nil if there are no watchers.
+func (l *Log) Calling(client, server, method, name string) mcp.NoteObserver {
 	if l.watching.Load() == 0 {
 		return nil
 	}
 	return &watched{call: l.calls.Add(1), hop: &hop{log: l, name: Client, server: server}, requestFacts: &requestFacts{method: method, name: name, client: client, began: time.Now()}}
 }
 
-// CallOf returns the number of the call that [Log.Calling] began, or 0 for any other Noter.
-func CallOf(n mcp.Noter) uint64 {
+// CallOf returns the number of the call that [Log.Calling] began, or 0 for any other NoteObserver.
+func CallOf(n mcp.NoteObserver) uint64 {
 	if r, is := n.(*watched); is {
 		return r.call
 	}
@@ -31,7 +31,7 @@ type appender interface {
 	AppendJSON(dst []byte) ([]byte, error)
 }
 
-// Note implements [mcp.Noter]. It adds an event with the note and the number of the call.
+// Note implements [mcp.NoteObserver]. It adds an event with the note and the number of the call.
 func (r *watched) Note(kind string, note any) {
 	log := r.hop.log
 	if log.noting.Load() == 0 {

@@ -31,8 +31,8 @@ func TestSeeShowsMessagesAtOnce(t *testing.T) {
 		t.Errorf("the call has the number %d", CallOf(call))
 	}
 	wire := l.Server("far")
-	ctx := wire.Passes(mcp.WithNoter(t.Context(), call), mcp.WireMessage{ToServer: true, Message: []byte(`{"id":3,"method":"tools/call","params":{"password":"hush"}}`)})
-	mcp.NoterOf(ctx, "odd").Note("odd", "hush")
+	ctx := wire.Passes(mcp.WithNoteObserver(t.Context(), call), mcp.WireMessage{ToServer: true, Message: []byte(`{"id":3,"method":"tools/call","params":{"password":"hush"}}`)})
+	mcp.NoteObserverOf(ctx, "odd").Note("odd", "hush")
 	wire.Passes(ctx, mcp.WireMessage{Message: []byte(`{"id":3,"result":{"token":"hush"}}`)})
 	ctx = wire.Passes(t.Context(), mcp.WireMessage{ToServer: true, Message: []byte(`{"id":4,"method":"ping"}`)})
 	wire.Passes(ctx, mcp.WireMessage{Err: errors.New("gone")})
@@ -50,7 +50,7 @@ func TestSeeShowsMessagesAtOnce(t *testing.T) {
 	}; !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	if wire.Watching() || mcp.NoterOf(wire.Passes(context.Background(), mcp.WireMessage{ToServer: true, Message: []byte(`{"id":5,"method":"ping"}`)}), "odd") != nil || len(lines()) != len(got) {
+	if wire.Watching() || mcp.NoteObserverOf(wire.Passes(context.Background(), mcp.WireMessage{ToServer: true, Message: []byte(`{"id":5,"method":"ping"}`)}), "odd") != nil || len(lines()) != len(got) {
 		t.Error("it goes on after stop")
 	}
 }

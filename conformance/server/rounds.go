@@ -66,7 +66,7 @@ func capital(ctx context.Context, _ struct{}) (string, error) {
 }
 
 func countRoots(ctx context.Context, _ struct{}) (string, error) {
-	roots, err := mcp.RootsWith(ctx, "client_roots")
+	roots, err := mcp.RootsKeyed(ctx, "client_roots")
 	if err != nil {
 		return "", err
 	}
@@ -79,10 +79,10 @@ func countRoots(ctx context.Context, _ struct{}) (string, error) {
 
 func confirmState(ctx context.Context, _ struct{}) (string, error) {
 	var begun bool
-	if _, err := mcp.LoadState(ctx, "begun", &begun); err != nil {
+	if _, err := mcp.LoadFromLastRound(ctx, "begun", &begun); err != nil {
 		return "", err
 	}
-	if err := mcp.SaveState(ctx, "begun", true); err != nil {
+	if err := mcp.SaveForNextRound(ctx, "begun", true); err != nil {
 		return "", err
 	}
 	if _, err := field(ctx, "confirm", "Please confirm", "ok", "boolean"); err != nil {
@@ -97,7 +97,7 @@ func confirmState(ctx context.Context, _ struct{}) (string, error) {
 func threeAtOnce(ctx context.Context, _ struct{}) (string, error) {
 	name, nameErr := text(ctx, "user_name", "What is your name?", "name")
 	greeting, greetingErr := sampled(ctx, "greeting", "Generate a greeting", 50)
-	roots, rootsErr := mcp.RootsWith(ctx, "client_roots")
+	roots, rootsErr := mcp.RootsKeyed(ctx, "client_roots")
 	if err := errors.Join(nameErr, greetingErr, rootsErr); err != nil {
 		return "", err
 	}

@@ -47,7 +47,7 @@ func progressThrice(ctx context.Context, _ struct{}) (string, error) {
 }
 
 func reconnection(ctx context.Context, _ struct{}) (string, error) {
-	mcp.Disconnect(ctx)
+	mcp.ReleaseStream(ctx)
 	if err := idle.Wait(ctx, 2*pause); err != nil {
 		return "", err
 	}

@@ -144,7 +144,7 @@ func (c *connection) enter(q *pageRequest, limit time.Duration) error {
 	}
 	call := c.log.Calling("", "", q.Method, "")
 	q.Request = traffic.CallOf(call)
-	ctx, cancel := context.WithCancelCause(mcp.WithNoter(context.WithValue(c.ctx, requestKey{}, q), call))
+	ctx, cancel := context.WithCancelCause(mcp.WithNoteObserver(context.WithValue(c.ctx, requestKey{}, q), call))
 	q.ctx, q.cancel = ctx, cancel
 	q.clock = idle.After(limit, func() {
 		cancel(fmt.Errorf("no answer, and no progress, within %v: %w", limit, context.DeadlineExceeded))

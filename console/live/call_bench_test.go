@@ -33,10 +33,10 @@ func BenchmarkCall(b *testing.B) {
 	for i := uint64(0); b.Loop(); {
 		seen := near.Passes(b.Context(), mcp.WireMessage{ToServer: true, Message: asked, Revision: "2026-07-28", Client: who, Transport: mcp.TransportHTTP})
 		sent := far.Passes(seen, mcp.WireMessage{ToServer: true, Message: asked, Transport: mcp.TransportHTTP})
-		mcp.NoterOf(sent, "http").Note("http", headers)
+		mcp.NoteObserverOf(sent, "http").Note("http", headers)
 		far.Passes(sent, mcp.WireMessage{Message: answered, Transport: mcp.TransportHTTP})
 		near.Passes(seen, mcp.WireMessage{Message: answered, Revision: "2026-07-28", Client: who, Transport: mcp.TransportHTTP})
-		mcp.NoterOf(seen, "http").Note("http", headers)
+		mcp.NoteObserverOf(seen, "http").Note("http", headers)
 		if i += 6; i%2_100 == 0 { // few enough to be taken at once
 			for r.newest() < i {
 				runtime.Gosched()

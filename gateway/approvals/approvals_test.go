@@ -60,7 +60,7 @@ func (s *site) set(t *testing.T, all ...policy.Rule) {
 	s.rules.Store(p)
 }
 
-// Note implements [mcp.Noter].
+// Note implements [mcp.NoteObserver].
 func (s *site) Note(_ string, v any) {
 	if a, is := v.(note.Approval); is {
 		s.mu.Lock()
@@ -73,7 +73,7 @@ func (s *site) Note(_ string, v any) {
 func (s *site) call(ctx context.Context, user, path string) (text string, err error) {
 	req := mcp.NewRequest("tools/call", json.RawMessage(fmt.Sprintf(`{"name":"write","arguments":{"Path":%q,"Password":"hunter2"}}`, path)))
 	req.Principal = &mcp.Principal{Subject: user, Issuer: "https://login.example"}
-	ctx = share.With(mcp.WithNoter(ctx, s), share.Key(req.Principal.Issuer, user, ""))
+	ctx = share.With(mcp.WithNoteObserver(ctx, s), share.Key(req.Principal.Issuer, user, ""))
 	result, err := s.h.Handle(ctx, req)
 	if err != nil {
 		return "", err

@@ -217,7 +217,7 @@ func (c *pending) refuse(ctx context.Context, need *rules.Needed, outcome, why s
 
 // note notes the outcome.
 func (c *pending) note(ctx context.Context, outcome, rule, reason string) {
-	n := mcp.NoterOf(ctx, note.Approved)
+	n := mcp.NoteObserverOf(ctx, note.Approved)
 	if n == nil {
 		return
 	}

@@ -169,7 +169,7 @@ func (k *keeper) replace(ctx context.Context, w *jsonrpc.Writer, req *mcp.Reques
 	} else if json.Valid([]byte(text)) {
 		kind = "application/json"
 	}
-	id := k.store.add(ctx, text, kind, k.options.Server, share.Of(ctx), mcp.GrantOf(ctx, req))
+	id := k.store.add(ctx, text, kind, k.options.Server, share.Of(ctx), mcp.OwnershipOf(ctx, req))
 	uri := k.prefix + id
 	shown = boundary(text, shown)
 	pages := (len(text) + k.options.Max - 1) / k.options.Max
@@ -216,7 +216,7 @@ func (k *keeper) read(ctx context.Context, req *mcp.Request) (mcp.Result, error)
 		text, err = kept.whole(ctx, from, to)
 	}
 	switch {
-	case errors.Is(err, mcp.ErrNotGranted):
+	case errors.Is(err, mcp.ErrNotOwner):
 		return mcp.Result{}, notFound(req.Name, "it is no longer kept, or belongs to another user; call the tool again")
 	case errors.Is(err, state.ErrUnavailable):
 		return mcp.Result{}, mcp.Errorf(mcp.CodeInternalError, "%s: the results of other replicas cannot be read now; try again later", req.Name)

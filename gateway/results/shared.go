@@ -70,10 +70,10 @@ type sharedText struct {
 
 // A sharedHead is the description of a text. It is stored with the first part.
 type sharedHead struct {
-	Kind   string    `json:"kind"`
-	Server string    `json:"server"`
-	By     mcp.Grant `json:"by"`
-	Size   int       `json:"size"`
+	Kind   string        `json:"kind"`
+	Server string        `json:"server"`
+	By     mcp.Ownership `json:"by"`
+	Size   int           `json:"size"`
 }
 
 // NewSharedStore returns a store that also keeps the results in a store that replicas share, so that
@@ -247,7 +247,7 @@ func (s *sharedStore) get(ctx context.Context, id, server string, who *mcp.Princ
 		return nil, err
 	}
 	if head.Server != server {
-		return nil, mcp.ErrNotGranted
+		return nil, mcp.ErrNotOwner
 	}
 	if err := head.By.Allows(ctx, who); err != nil {
 		return nil, err
@@ -279,7 +279,7 @@ func (s *sharedStore) part(ctx context.Context, owner, id hash, part int) ([]byt
 	key := keyOf(owner, id, part)
 	e, err := s.kv.Get(ctx, key)
 	if errors.Is(err, state.ErrNotFound) {
-		return nil, mcp.ErrNotGranted
+		return nil, mcp.ErrNotOwner
 	}
 	if err != nil {
 		return nil, err

@@ -74,7 +74,7 @@ func sharers(t *testing.T, n int, kv state.KV, log *slog.Logger) (all []*Store) 
 func (s *Store) read(t *testing.T, id string, who *mcp.Principal, from, to int) string {
 	t.Helper()
 	kept, err := s.get(t.Context(), id, "s", who)
-	if errors.Is(err, mcp.ErrNotGranted) {
+	if errors.Is(err, mcp.ErrNotOwner) {
 		return ""
 	}
 	var text string
@@ -95,7 +95,7 @@ func TestEachReplicaReadsALongResult(t *testing.T) {
 		all := sharers(t, 2, memory, slog.New(slog.DiscardHandler))
 		text := strings.Repeat("größer", size/8+1)
 		ada := &mcp.Principal{Issuer: "i", Subject: "ada", ClientID: "c"}
-		id := all[0].add(t.Context(), text, "text/plain", "s", "", mcp.Grant{Owner: ada})
+		id := all[0].add(t.Context(), text, "text/plain", "s", "", mcp.Ownership{Owner: ada})
 		if got := all[1].read(t, id, ada, 0, len(text)); got != text {
 			t.Errorf("%d bytes: got %d others", len(text), len(got))
 		}
@@ -129,8 +129,8 @@ func TestOtherCallersReadNoSharedResult(t *testing.T) {
 	who := func(user, client string, scopes ...string) *mcp.Principal {
 		return &mcp.Principal{Issuer: "i", Subject: user, ClientID: client, Scopes: scopes}
 	}
-	owned := all[0].add(t.Context(), "text", "k", "s", "", mcp.Grant{Owner: who("ada", "c", "a"), Part: "p"})
-	anonymous := all[0].add(t.Context(), "text", "k", "s", "", mcp.Grant{})
+	owned := all[0].add(t.Context(), "text", "k", "s", "", mcp.Ownership{Owner: who("ada", "c", "a"), Part: "p"})
+	anonymous := all[0].add(t.Context(), "text", "k", "s", "", mcp.Ownership{})
 	for _, test := range []struct {
 		id, server, part string
 		who              *mcp.Principal
@@ -138,14 +138,14 @@ func TestOtherCallersReadNoSharedResult(t *testing.T) {
 	}{
 		{owned, "s", "p", who("ada", "c", "a", "b"), nil},
 		{owned, "s", "p", who("ada", "c"), &mcp.ScopeError{Needs: []string{"a"}}},
-		{owned, "s", "p", who("ada", "d", "a"), mcp.ErrNotGranted},
-		{owned, "s", "p", who("eve", "c", "a"), mcp.ErrNotGranted},
-		{owned, "s", "p", nil, mcp.ErrNotGranted},
-		{owned, "s", "q", who("ada", "c", "a"), mcp.ErrNotGranted},
-		{owned, "s2", "p", who("ada", "c", "a"), mcp.ErrNotGranted},
-		{owned + "x", "s", "p", who("ada", "c", "a"), mcp.ErrNotGranted},
+		{owned, "s", "p", who("ada", "d", "a"), mcp.ErrNotOwner},
+		{owned, "s", "p", who("eve", "c", "a"), mcp.ErrNotOwner},
+		{owned, "s", "p", nil, mcp.ErrNotOwner},
+		{owned, "s", "q", who("ada", "c", "a"), mcp.ErrNotOwner},
+		{owned, "s2", "p", who("ada", "c", "a"), mcp.ErrNotOwner},
+		{owned + "x", "s", "p", who("ada", "c", "a"), mcp.ErrNotOwner},
 		{anonymous, "s", "", nil, nil},
-		{anonymous, "s", "", who("ada", "c", "a"), mcp.ErrNotGranted},
+		{anonymous, "s", "", who("ada", "c", "a"), mcp.ErrNotOwner},
 	} {
 		for i, s := range all {
 			_, err := s.get(granted.WithPart(t.Context(), test.part), test.id, test.server, test.who)
@@ -162,14 +162,14 @@ func TestSharedResultsAreShared(t *testing.T) {
 	memory := state.NewMemory(0)
 	all := sharers(t, 3, memory, slog.New(slog.DiscardHandler))
 	ada, eve := &mcp.Principal{Issuer: "i", Subject: "ada"}, &mcp.Principal{Issuer: "i", Subject: "eve"}
-	hers := all[0].add(t.Context(), "hers", "k", "s", "", mcp.Grant{Owner: ada})
+	hers := all[0].add(t.Context(), "hers", "k", "s", "", mcp.Ownership{Owner: ada})
 	const most = maxSharedBytes / minSharedBytes
 	var running sync.WaitGroup
 	ids := make([][]string, len(all))
 	for i, s := range all {
 		running.Go(func() {
 			for range most/3 + 100 {
-				ids[i] = append(ids[i], s.add(t.Context(), "eve's", "k", "s", "", mcp.Grant{Owner: eve}))
+				ids[i] = append(ids[i], s.add(t.Context(), "eve's", "k", "s", "", mcp.Ownership{Owner: eve}))
 			}
 		})
 	}
@@ -203,11 +203,11 @@ func TestResultsWithoutTheirStore(t *testing.T) {
 	var logged strings.Builder
 	all := sharers(t, 2, flaky, slog.New(slog.NewTextHandler(&logged, nil)))
 	flaky.lose.Store(1)
-	before := all[0].add(t.Context(), "before", "k", "s", "", mcp.Grant{})
+	before := all[0].add(t.Context(), "before", "k", "s", "", mcp.Ownership{})
 	flaky.away.Store(true)
 	var meanwhile []string
 	for range 3 {
-		meanwhile = append(meanwhile, all[0].add(t.Context(), "meanwhile", "k", "s", "", mcp.Grant{}))
+		meanwhile = append(meanwhile, all[0].add(t.Context(), "meanwhile", "k", "s", "", mcp.Ownership{}))
 	}
 	if n := strings.Count(logged.String(), "kept at this replica alone"); n != 1 {
 		t.Errorf("it is logged %d times", n)
@@ -219,7 +219,7 @@ func TestResultsWithoutTheirStore(t *testing.T) {
 		t.Errorf("another replica: %v", err)
 	}
 	flaky.away.Store(false)
-	after := all[0].add(t.Context(), "after", "k", "s", "", mcp.Grant{})
+	after := all[0].add(t.Context(), "after", "k", "s", "", mcp.Ownership{})
 	for id, want := range map[string]string{before: "before", meanwhile[0]: "", after: "after"} {
 		if got := all[1].read(t, id, nil, 0, 99); got != want {
 			t.Errorf("another replica reads %q, want %q", got, want)
@@ -228,7 +228,7 @@ func TestResultsWithoutTheirStore(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	flaky.away.Store(true)
-	all[1].add(ctx, "withdrawn", "k", "s", "", mcp.Grant{})
+	all[1].add(ctx, "withdrawn", "k", "s", "", mcp.Ownership{})
 	if n := strings.Count(logged.String(), "kept at this replica alone"); n != 1 {
 		t.Errorf("a call that was withdrawn is logged")
 	}
@@ -239,12 +239,12 @@ func TestSharedResultsExpire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		memory := state.NewMemory(0)
 		all := sharers(t, 2, memory, nil)
-		id := all[0].add(t.Context(), "text", "k", "s", "", mcp.Grant{})
+		id := all[0].add(t.Context(), "text", "k", "s", "", mcp.Ownership{})
 		time.Sleep(keptTime + time.Second)
 		if all[1].read(t, id, nil, 0, 4) != "" || all[0].read(t, id, nil, 0, 4) != "" {
 			t.Error("it is still there")
 		}
-		all[1].add(t.Context(), "text", "k", "s", "", mcp.Grant{})
+		all[1].add(t.Context(), "text", "k", "s", "", mcp.Ownership{})
 		if index := all[1].shared.index; len(index) != 1 {
 			t.Errorf("the index has %d texts", len(index))
 		}

@@ -36,7 +36,7 @@ type text struct {
 	text, kind string
 	server     string
 	user       string // the user whose share contains the text
-	of         mcp.Grant
+	of         mcp.Ownership
 	since      time.Time
 }
 
@@ -46,7 +46,7 @@ func (t *text) size() int { return len(t.text) + textCost }
 // add keeps a text and returns its id, which cannot be guessed. The text counts for the owner of
 // the grant, or else for user, which is a result of [share.Of]. The call removes texts that are too
 // old, and further texts if the store has too many bytes. It also keeps the text in the shared store.
-func (s *Store) add(ctx context.Context, of, kind, server, user string, by mcp.Grant) (id string) {
+func (s *Store) add(ctx context.Context, of, kind, server, user string, by mcp.Ownership) (id string) {
 	id = rand.Text()
 	if by.Owner != nil {
 		user = share.Key(by.Owner.Issuer, by.Owner.Subject, "")
@@ -94,7 +94,7 @@ type found struct {
 }
 
 // get returns a text of a server if who may read it. Otherwise it returns the error of
-// [mcp.Grant.Allows].
+// [mcp.Ownership.Allows].
 func (s *Store) get(ctx context.Context, id, server string, who *mcp.Principal) (*found, error) {
 	s.mu.Lock()
 	t := s.all[id]
@@ -103,7 +103,7 @@ func (s *Store) get(ctx context.Context, id, server string, who *mcp.Principal) 
 		return s.shared.get(ctx, id, server, who)
 	}
 	if t == nil || t.server != server || time.Since(t.since) > keptTime {
-		return nil, mcp.ErrNotGranted
+		return nil, mcp.ErrNotOwner
 	}
 	if err := t.of.Allows(ctx, who); err != nil {
 		return nil, err

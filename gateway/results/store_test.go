@@ -18,7 +18,7 @@ func TestStoreIsShared(t *testing.T) {
 		for _, size := range []int{1, 10_000} {
 			s := NewStore(40 * (size + textCost))
 			keep := func(user, size int) string {
-				return s.add(t.Context(), strings.Repeat("x", size), "text/plain", "s", users[user], mcp.Grant{})
+				return s.add(t.Context(), strings.Repeat("x", size), "text/plain", "s", users[user], mcp.Ownership{})
 			}
 			isKept := func(id string) bool {
 				_, err := s.get(t.Context(), id, "s", nil)
@@ -48,10 +48,10 @@ func TestStoreIsShared(t *testing.T) {
 			others := NewStore(40 * (size + textCost))
 			for user := range 3 {
 				for range 13 {
-					others.add(t.Context(), strings.Repeat("x", size), "text/plain", "s", fmt.Sprint(user), mcp.Grant{})
+					others.add(t.Context(), strings.Repeat("x", size), "text/plain", "s", fmt.Sprint(user), mcp.Ownership{})
 				}
 			}
-			id := others.add(t.Context(), strings.Repeat("x", 20*size), "text/plain", "s", "new", mcp.Grant{})
+			id := others.add(t.Context(), strings.Repeat("x", 20*size), "text/plain", "s", "new", mcp.Ownership{})
 			if _, err := others.get(t.Context(), id, "s", nil); err != nil {
 				t.Errorf("%s, %d bytes: of a user who had nothing the text is gone at once: %v", name, size, err)
 			}

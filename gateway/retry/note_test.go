@@ -32,7 +32,7 @@ func TestObserversSeeRetriesAndTheirReasons(t *testing.T) {
 			return mcp.Result{}, nil
 		}))
 		var n notes
-		if _, err := h.Handle(mcp.WithNoter(t.Context(), &n), mcp.NewRequest("tools/list", nil)); err != nil {
+		if _, err := h.Handle(mcp.WithNoteObserver(t.Context(), &n), mcp.NewRequest("tools/list", nil)); err != nil {
 			t.Fatal(err)
 		}
 		if want := (notes{`retry {"pause":250000000,"after":"lost"}`, `retry {"pause":500000000,"after":"lost"}`}); !slices.Equal(n, want) {

@@ -44,7 +44,7 @@ func Middleware(o Options) mcp.Middleware {
 				case <-ctx.Done():
 					return result, err
 				}
-				if n := mcp.NoterOf(ctx, note.Retry); n != nil {
+				if n := mcp.NoteObserverOf(ctx, note.Retry); n != nil {
 					n.Note(note.Retry, again{Pause: pause, After: err.Error()})
 				}
 				result, err = next.Handle(ctx, req)

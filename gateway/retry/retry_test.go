@@ -44,7 +44,7 @@ func TestIdempotentCallsAreResentWithoutAResponse(t *testing.T) {
 				}))
 				began := time.Now()
 				again := new(repeats)
-				_, err := h.Handle(mcp.WithNoter(t.Context(), again), mcp.NewRequest("tools/call", []byte(`{"name":"t"}`)))
+				_, err := h.Handle(mcp.WithNoteObserver(t.Context(), again), mcp.NewRequest("tools/call", []byte(`{"name":"t"}`)))
 				if made != test.want || again.Load() != int32(test.want-1) || !errors.Is(err, test.err) || time.Since(began) != test.took {
 					t.Errorf("%d requests in %v, and %v; want %d in %v, and %v", made, time.Since(began), err, test.want, test.took, test.err)
 				}

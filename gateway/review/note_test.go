@@ -28,7 +28,7 @@ func TestObserversSeeWithheldTools(t *testing.T) {
 	pins := load(t, filepath.Join(t.TempDir(), "pins.json"))
 	h := review.Middleware(review.Options{Server: "sums", Pins: func() *guard.Pins { return pins }, Mode: review.All})(&server)
 	var n notes
-	if _, err := h.Handle(mcp.WithNoter(t.Context(), &n), mcp.NewRequest("tools/list", nil)); err != nil {
+	if _, err := h.Handle(mcp.WithNoteObserver(t.Context(), &n), mcp.NewRequest("tools/list", nil)); err != nil {
 		t.Fatal(err)
 	}
 	if want := (notes{`review {"server":"sums","withheld":[{"kind":"tool","name":"add","why":"new"}]}`}); !slices.Equal(n, want) {

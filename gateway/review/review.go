@@ -49,9 +49,9 @@ type Options struct {
 	// Remedy completes the sentence "the operator can …" in errors, such as "run junction server
 	// approve files".
 	Remedy string
-	// Noter, if not nil, gets a [Change] when a list differs from earlier ones, regardless of the
-	// request for which it was read.
-	Noter mcp.Noter
+	// NoteObserver, if not nil, gets a [Change] when a list differs from earlier ones, regardless
+	// of the request for which it was read.
+	NoteObserver mcp.NoteObserver
 }
 
 // A Change is a note of the kind "review" about a list. One of its fields is empty.
@@ -312,11 +312,11 @@ func (r *reviewed) list(ctx context.Context, req *mcp.Request, of *revision.Meth
 		return true
 	})
 	w.End()
-	if n := mcp.NoterOf(ctx, note.Review); n != nil && len(withheld) > 0 {
+	if n := mcp.NoteObserverOf(ctx, note.Review); n != nil && len(withheld) > 0 {
 		n.Note(note.Review, notedOf(r.options.Server, withheld))
 	}
-	if r.note(kind, withheld, passed, page) && r.options.Noter != nil {
-		r.options.Noter.Note(note.Review, Change{Withheld: withheld})
+	if r.note(kind, withheld, passed, page) && r.options.NoteObserver != nil {
+		r.options.NoteObserver.Note(note.Review, Change{Withheld: withheld})
 	}
 	if len(fresh) > 0 {
 		if err := pins.See(fresh...); err != nil {
@@ -325,8 +325,8 @@ func (r *reviewed) list(ctx context.Context, req *mcp.Request, of *revision.Meth
 		if err := pins.Save(); err != nil {
 			return mcp.Result{}, fmt.Errorf("server %q: remember its offer: %w", r.options.Server, err)
 		}
-		if more && locked == nil && r.options.Noter != nil {
-			r.options.Noter.Note(note.Review, Change{Added: fresh})
+		if more && locked == nil && r.options.NoteObserver != nil {
+			r.options.NoteObserver.Note(note.Review, Change{Added: fresh})
 		}
 	}
 	return result.WithJSON(w.Bytes()), nil

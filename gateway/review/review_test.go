@@ -65,10 +65,10 @@ func listed(t *testing.T, h mcp.Handler) string {
 	return strings.Join(names, " ")
 }
 
-type noter func(review.Change)
+type noteFunc func(review.Change)
 
-// Note implements [mcp.Noter].
-func (n noter) Note(_ string, c any) { n(c.(review.Change)) }
+// Note implements [mcp.NoteObserver].
+func (n noteFunc) Note(_ string, c any) { n(c.(review.Change)) }
 
 func TestChangedToolsAreWithheldUntilApproved(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pins.json")
@@ -80,7 +80,7 @@ func TestChangedToolsAreWithheldUntilApproved(t *testing.T) {
 	g := gateway.New(gateway.Options{NoPrefix: true})
 	defer g.Close()
 	m := review.Middleware(review.Options{Server: "files", Pins: pins.Load, Remedy: "run junction server approve files",
-		Noter: noter(func(c review.Change) {
+		NoteObserver: noteFunc(func(c review.Change) {
 			for _, w := range c.Withheld {
 				withheld = append(withheld, fmt.Sprint(w.Definition.Name, " ", w.Verdict.State == guard.Changed))
 			}
@@ -187,7 +187,7 @@ func TestNewToolsAreReportedAndWithheldOnWarnings(t *testing.T) {
 	var added, withheld []string
 	server := new(changing)
 	o := review.Options{Server: "files", Pins: func() *guard.Pins { return pins }, Remedy: "run junction server approve files",
-		Noter: noter(func(c review.Change) {
+		NoteObserver: noteFunc(func(c review.Change) {
 			for _, w := range c.Withheld {
 				withheld = append(withheld, w.Definition.Name+": "+w.Why())
 			}

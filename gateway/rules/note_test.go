@@ -29,7 +29,7 @@ func TestObserversSeeDecisionsAndRules(t *testing.T) {
 	var n notes
 	for _, tool := range []string{"read", "write"} {
 		req := mcp.NewRequest("tools/call", json.RawMessage(`{"name":"`+tool+`","arguments":{"Path":"x"}}`))
-		if _, err := h.Handle(mcp.WithNoter(context.Background(), &n), req); err != nil {
+		if _, err := h.Handle(mcp.WithNoteObserver(context.Background(), &n), req); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -123,7 +123,7 @@ func (d *decider) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, err
 			effect = policy.Allow
 		}
 	}
-	if n := mcp.NoterOf(ctx, note.Policy); n != nil {
+	if n := mcp.NoteObserverOf(ctx, note.Policy); n != nil {
 		n.Note(note.Policy, decisionNote{d.options.Server, effect, decision.Effect, decision.RuleName(), decision.Reason, d.options.Shadow})
 	}
 	switch {

@@ -226,7 +226,7 @@ func TestAResourceIsDecidedInEachSpellingOfItsURI(t *testing.T) {
 
 // noted returns the noted decisions about a call.
 func noted(t *testing.T, o rules.Options, tool, path string) (all []note.Decision) {
-	ctx := mcp.WithNoter(t.Context(), noter(func(kind string, value any) {
+	ctx := mcp.WithNoteObserver(t.Context(), noteFunc(func(kind string, value any) {
 		if d, ok := value.(note.Decider).Decision(); ok && kind == note.Policy {
 			all = append(all, d)
 		}
@@ -235,10 +235,10 @@ func noted(t *testing.T, o rules.Options, tool, path string) (all []note.Decisio
 	return all
 }
 
-// A noter is a function that is an [mcp.Noter].
-type noter func(kind string, value any)
+// A noteFunc is a function that is an [mcp.NoteObserver].
+type noteFunc func(kind string, value any)
 
-func (n noter) Note(kind string, value any) { n(kind, value) }
+func (n noteFunc) Note(kind string, value any) { n(kind, value) }
 
 func TestARuleThatAsks(t *testing.T) {
 	for _, test := range []struct {

@@ -24,7 +24,7 @@ func TestObserversSeeWhichSecretsWereFound(t *testing.T) {
 	h := secrets.Middleware(secrets.Options{Arguments: true, Results: true})(posting())
 	var n notes
 	for _, params := range []string{`{"name":"post","arguments":{"Text":"` + token() + `"}}`, `{"name":"config"}`, `{"name":"post","arguments":{"Text":"hello"}}`} {
-		if _, err := h.Handle(mcp.WithNoter(t.Context(), &n), mcp.NewRequest("tools/call", json.RawMessage(params))); err != nil {
+		if _, err := h.Handle(mcp.WithNoteObserver(t.Context(), &n), mcp.NewRequest("tools/call", json.RawMessage(params))); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -78,7 +78,7 @@ const maxNamed = 3
 // withheld returns the outcome of a call that does not pass. For a call of a tool it is a result
 // with isError, which the model reads.
 func withheld(ctx context.Context, req *mcp.Request, f found) (mcp.Result, error) {
-	if n := mcp.NoterOf(ctx, note.Secrets); n != nil {
+	if n := mcp.NoteObserverOf(ctx, note.Secrets); n != nil {
 		n.Note(note.Secrets, f)
 	}
 	why := f.why

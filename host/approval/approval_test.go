@@ -39,7 +39,7 @@ func TestClaimsOfAServer(t *testing.T) {
 }
 
 func TestUserSettingsDescribeCallsWithoutAnnotations(t *testing.T) {
-	card := host.Card{Reads: true}
+	card := host.ApprovalCard{Reads: true}
 	if got := approval.Does(&card); got != "You confirmed in a review that it only reads; the server does not declare it" {
 		t.Errorf("said: %s", got)
 	}

@@ -9,7 +9,7 @@ import (
 
 // Does describes the effects of a call: the server's claims, or the user's own declaration if the
 // server claims nothing.
-func Does(card *host.Card) string {
+func Does(card *host.ApprovalCard) string {
 	if card.Reads {
 		return "You confirmed in a review that it only reads; the server does not declare it"
 	}

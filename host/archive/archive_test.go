@@ -64,7 +64,7 @@ func script() []host.Entry {
 		{At: at(2), Message: &model.Message{Role: model.RoleTool, Parts: []model.Part{{Result: &model.Result{
 			CallID: "c1", Name: "db__query", Parts: []model.Part{{Text: "Überlast 7\n火災 3"}, {Media: &model.Media{Type: "image/png", Data: []byte{0, 1, 0xff}}}},
 		}}}}},
-		{At: at(2), Kept: &host.Kept{URI: "junction://kept/1", Server: "db", Tool: "query", Type: "text/csv", Text: "a,b"}},
+		{At: at(2), LongResult: &host.LongResult{URI: "junction://kept/1", Server: "db", Tool: "query", Type: "text/csv", Text: "a,b"}},
 		{At: at(3), Flow: json.RawMessage(`{"read":["db"]}`)},
 		{At: at(3), Summary: &host.Summary{Messages: 1, Text: "They count alarms."}},
 		{At: at(3), Note: "the table is called alarm"},

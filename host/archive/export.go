@@ -79,11 +79,11 @@ func writeJSON(out *bufio.Writer, meta *Meta, entries []host.Entry) error {
 
 // lateResult returns the stored result of a task that no call waited for, or nil if the entry has
 // none.
-func lateResult(e *host.Entry) *host.Kept {
+func lateResult(e *host.Entry) *host.LongResult {
 	if e.Task == nil || e.Task.Came == nil {
 		return nil
 	}
-	return e.Task.Came.Kept
+	return e.Task.Came.LongResult
 }
 
 func titleOfTask(e *host.Entry) string {

@@ -38,8 +38,8 @@ func (x *reading) write(entries []host.Entry) {
 			x.fold("Summary of the earlier conversation", block{"", e.Summary.Text})
 		case e.Note != "":
 			x.say("**To remember:** ", e.Note)
-		case e.Kept != nil:
-			x.fold("A long result in full: "+e.Kept.URI, block{"", e.Kept.Text})
+		case e.LongResult != nil:
+			x.fold("A long result in full: "+e.LongResult.URI, block{"", e.LongResult.Text})
 		case lateResult(e) != nil:
 			x.fold(titleOfTask(e), block{"", lateResult(e).Text})
 		case e.Totals != nil:

@@ -67,7 +67,7 @@ func TestAnExportCanBeImported(t *testing.T) {
 		t.Fatal(err)
 	}
 	c, entries := load(t, b, meta.ID)
-	kept := slices.DeleteFunc(script(), func(e host.Entry) bool { return e.Flow != nil || e.Note != "" || e.Kept != nil })
+	kept := slices.DeleteFunc(script(), func(e host.Entry) bool { return e.Flow != nil || e.Note != "" || e.LongResult != nil })
 	for i := range kept {
 		kept[i].Message = readable(kept[i].Message)
 	}

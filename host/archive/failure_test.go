@@ -213,7 +213,7 @@ func TestForksAreIndependent(t *testing.T) {
 func TestForksKeepGrantsThatAreWithdrawnLater(t *testing.T) {
 	t.Parallel()
 	a := fresh(t)
-	off := host.Entry{Switched: &host.Switched{Server: "files", Off: true}}
+	off := host.Entry{ServerSwitched: &host.ServerSwitched{Server: "files", Off: true}}
 	withdrawn := host.Entry{Withdrawn: &guard.Approval{Server: "files", Origin: "built-in", Tool: "write", Reason: guard.Tainted, Sources: []guard.Source{{Server: "web"}}}}
 	id := record(t, a, Meta{}, asked(0, "one"), answered(1, "1"), asked(2, "two"), off, answered(3, "2"), withdrawn).Meta().ID
 	if _, err := a.file.DB.Exec(`UPDATE entries SET entry = '{"message":7}' WHERE number = 5`); err != nil {

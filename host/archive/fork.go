@@ -156,7 +156,7 @@ func (in *exported) each(add func(e *host.Entry, text []byte) error) error {
 		}
 		e.Message = readable(e.Message)
 		// Users must see the same text as the model, and Shown could contain anything.
-		if e.Flow, e.Withdrawn, e.Note, e.Plan, e.Kept, e.Task, e.Shown, e.Asking, e.Ended = nil, nil, "", nil, nil, nil, "", nil, nil; reflect.DeepEqual(e, host.Entry{At: e.At}) {
+		if e.Flow, e.Withdrawn, e.Note, e.Plan, e.LongResult, e.Task, e.Shown, e.Asking, e.Ended = nil, nil, "", nil, nil, nil, "", nil, nil; reflect.DeepEqual(e, host.Entry{At: e.At}) {
 			continue
 		}
 		text, err := json.Marshal(&e, dialect)

@@ -39,7 +39,7 @@ func TestAnImportEndsNoProgram(t *testing.T) {
 		}
 	}()
 	c := h.Conversation(nil, entries...)
-	c.Ledger()
+	c.WindowUse()
 	if _, err := c.Ask(t.Context(), host.Question{Text: "go on"}); err != nil {
 		t.Error(err)
 	}

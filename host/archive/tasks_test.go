@@ -20,7 +20,7 @@ func TestTasksOfAConversationThatLeaves(t *testing.T) {
 		{Message: &said},
 		{Task: &host.TaskEntry{Number: 1, Began: &host.TaskBegan{Tool: host.ToolRef{Server: "works", Tool: "dig"}, Via: "works", ID: "the-secret-id", CallID: "c1"}}},
 		{Task: &host.TaskEntry{Number: 1, Left: true}},
-		{Task: &host.TaskEntry{Number: 1, Came: &host.TaskCame{Message: &said, Kept: &host.Kept{URI: "junction://result/1", Server: "works", Tool: "dig", Text: "a pot of gold"}}}},
+		{Task: &host.TaskEntry{Number: 1, Came: &host.TaskCame{Message: &said, LongResult: &host.LongResult{URI: "junction://result/1", Server: "works", Tool: "dig", Text: "a pot of gold"}}}},
 	} {
 		e.At = time.Now()
 		if err := c.Append(e); err != nil {

@@ -19,10 +19,10 @@ import (
 // A person says yes to what is remembered and to nothing else.
 type person struct {
 	host.Person
-	cards []host.Card
+	cards []host.ApprovalCard
 }
 
-func (p *person) Consent(_ context.Context, card host.Card) (host.Verdict, error) {
+func (p *person) Consent(_ context.Context, card host.ApprovalCard) (host.Verdict, error) {
 	p.cards = append(p.cards, card)
 	return host.Verdict{Allow: card.Tool == "remember"}, nil
 }

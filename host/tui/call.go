@@ -550,8 +550,8 @@ func (s *screen) replayTask(t *host.TaskEntry) {
 		}
 	case t.Came != nil:
 		text := fmt.Sprintf("task %d is over", t.Number)
-		if t.Came.Kept != nil {
-			text += ": " + plaintext.Line(t.Came.Kept.Text, 200)
+		if t.Came.LongResult != nil {
+			text += ": " + plaintext.Line(t.Came.LongResult.Text, 200)
 		}
 		s.say(ink.Muted, text)
 	}

@@ -300,7 +300,7 @@ func (c *consentCard) hides() bool { return !c.more && len(c.card.Always)+len(c.
 
 // widest returns the rule for "yes for this question", or nil. It allows all calls of the server,
 // because a task seldom needs only one call, and ends with the task.
-func widest(card *host.Card) *host.AlwaysRule {
+func widest(card *host.ApprovalCard) *host.AlwaysRule {
 	if len(card.Always) == 0 {
 		return nil
 	}
@@ -482,7 +482,7 @@ func (c *sampleCard) keys() [][2]string {
 // consentCard asks whether a call may run.
 type consentCard struct {
 	pending
-	card   host.Card
+	card   host.ApprovalCard
 	change *edit // change of a file on this disk; nil if none is known
 
 	more     bool   // all answers are shown

@@ -137,7 +137,7 @@ func (s *screen) inBackground(f func(ctx context.Context) error, done func(s *sc
 	s.later(func(ctx context.Context) func(*screen) {
 		err := f(ctx)
 		return func(s *screen) {
-			s.used, s.hint = s.session.Talk().Ledger(), ""
+			s.used, s.hint = s.session.Talk().WindowUse(), ""
 			switch {
 			case errors.Is(err, context.Canceled):
 			case err != nil:
@@ -229,7 +229,7 @@ func (s *screen) changedHere() {
 
 // changed shows another conversation.
 func (s *screen) changed() {
-	s.used = s.session.Talk().Ledger()
+	s.used = s.session.Talk().WindowUse()
 	s.look(s.session.Talk().Servers()) // each conversation has its own switched-off servers
 	s.watchTasks()
 	s.past = nil

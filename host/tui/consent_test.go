@@ -13,9 +13,9 @@ import (
 )
 
 // writeCard is a call with everything that a card can show.
-func writeCard() host.Card {
+func writeCard() host.ApprovalCard {
 	yes, no := true, false
-	return host.Card{
+	return host.ApprovalCard{
 		CallID: "1", Server: "files", Tool: "write", Title: "Write a file", Description: "Writes.\x1b[2J",
 		Arguments:   object(`{"path":"/tmp/x","content":"one\ntwo\u200b","mode":{"deep":[1,true,null,"s"]},"empty":{}}`),
 		Annotations: mcp.ToolAnnotations{ReadOnlyHint: &no, DestructiveHint: &yes, OpenWorldHint: &no},
@@ -80,7 +80,7 @@ test-model · 0/0 servers, 0 tools`)
 }
 
 // editCard is a small edit, with all that is said about it in many lines.
-func editCard() host.Card {
+func editCard() host.ApprovalCard {
 	card := writeCard()
 	card.Tool, card.Title, card.Description = "edit_file", "Edit a file", strings.Repeat("Makes line-based edits to a text file. ", 8)
 	card.Reasons = []string{"it may write and delete; no rule allows it yet",
@@ -291,13 +291,13 @@ test-model · 0/0 servers, 0 tools · F1 help`)
 func TestCardOffersUsefulKeys(t *testing.T) {
 	for _, test := range []struct {
 		name   string
-		change func(*host.Card)
+		change func(*host.ApprovalCard)
 		want   string
 	}{
-		{"all of it", func(*host.Card) {}, "y f s a n N d t"},
-		{"a secret, which is asked about every time", func(c *host.Card) { c.Always = nil }, "y n N d t"},
-		{"a call that no rule can be made for", func(c *host.Card) { c.Always, c.Never = nil, nil }, "y n N t"},
-		{"a server that is trusted", func(c *host.Card) { c.CanTrust = false }, "y f s a n N d"},
+		{"all of it", func(*host.ApprovalCard) {}, "y f s a n N d t"},
+		{"a secret, which is asked about every time", func(c *host.ApprovalCard) { c.Always = nil }, "y n N d t"},
+		{"a call that no rule can be made for", func(c *host.ApprovalCard) { c.Always, c.Never = nil, nil }, "y n N t"},
+		{"a server that is trusted", func(c *host.ApprovalCard) { c.CanTrust = false }, "y f s a n N d"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			play(t, &scripted{}, 200, 24, func(st *stage) {

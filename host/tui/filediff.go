@@ -15,7 +15,7 @@ import (
 // fileChange returns the change that a call would make to a file, or nil. The call's only arguments
 // must be the path of a readable file and a whole text for it. Only the server knows what it will
 // do, so the change is shown in addition to the arguments.
-func fileChange(card *host.Card, onDisk func(path string) (text string, ok bool)) *edit {
+func fileChange(card *host.ApprovalCard, onDisk func(path string) (text string, ok bool)) *edit {
 	name := plainName(card.Tool)
 	writes := slices.ContainsFunc([]string{"write", "overwrite", "rewrite", "create", "save", "put"}, func(verb string) bool { return strings.HasPrefix(name, verb) })
 	if onDisk == nil || card.Resource != "" || !writes || strings.Contains(name, "append") || jsonrpc.Valid(card.Arguments, jsonrpc.Limits{}) != nil {

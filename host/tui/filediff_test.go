@@ -24,7 +24,7 @@ func TestTheCardComparesAWholeFileWithTheDisk(t *testing.T) {
 	session := &scripted{}
 	play(t, session, 120+len(path), 60, func(st *stage) {
 		session.ask = func(ctx context.Context, _ host.Question) error {
-			_, err := st.ui.Consent(ctx, host.Card{CallID: "1", Server: "files", Tool: "write_file", Arguments: object(
+			_, err := st.ui.Consent(ctx, host.ApprovalCard{CallID: "1", Server: "files", Tool: "write_file", Arguments: object(
 				`{"path":` + quoted(path) + `,"content":"one\ntwo\nthree\nfour\nfive\nsix\nSEVEN\nseven\neight\nnine\nten\n"}`)})
 			return err
 		}
@@ -86,7 +86,7 @@ func TestComparisonWithTheDisk(t *testing.T) {
 		{"a file of thousands of other lines", "write_file", `{` + at + `,"content":"` + strings.Repeat(`b\n`, maxDiffCells/10+1) + `"}`, ""},
 		{"no JSON", "write_file", `{` + at, ""},
 	} {
-		card := host.Card{Server: "files", Tool: test.tool, Arguments: object(test.arguments)}
+		card := host.ApprovalCard{Server: "files", Tool: test.tool, Arguments: object(test.arguments)}
 		shown, without := cardText(card, 400, onDisk), cardText(card, 400, nil)
 		if compares := shown != without; compares != (test.want != "") || !strings.Contains(shown, test.want) || strings.Contains(shown, "\x1b") {
 			t.Errorf("%s: %.2000s", test.name, shown)
@@ -95,7 +95,7 @@ func TestComparisonWithTheDisk(t *testing.T) {
 			t.Errorf("%s: the arguments are not shown as they are", test.name)
 		}
 	}
-	if shown := cardText(host.Card{Tool: "write", Resource: path, Arguments: object(`{` + at + `,"content":"x"}`)}, 80, func(string) (string, bool) { t.Error("a file is read"); return "", true }); shown == "" {
+	if shown := cardText(host.ApprovalCard{Tool: "write", Resource: path, Arguments: object(`{` + at + `,"content":"x"}`)}, 80, func(string) (string, bool) { t.Error("a file is read"); return "", true }); shown == "" {
 		t.Error("nothing is shown of a resource")
 	}
 	if _, err := os.Stat(path); err == nil {

@@ -19,7 +19,7 @@ func TestAnAddressAddsNoLineToACard(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	card := cardText(host.Card{Server: "guest", Resource: uri, Arguments: arguments, Reasons: []string{"it reads a resource; no rule allows it yet"}}, 100, nil)
+	card := cardText(host.ApprovalCard{Server: "guest", Resource: uri, Arguments: arguments, Reasons: []string{"it reads a resource; no rule allows it yet"}}, 100, nil)
 	for line := range strings.SplitSeq(card, "\n") {
 		if strings.HasPrefix(line, "The server says") || strings.HasPrefix(line, "resource: file:///home/ada/notes.txt") {
 			t.Errorf("the card has the forged line %q:\n%s", line, card)
@@ -30,7 +30,7 @@ func TestAnAddressAddsNoLineToACard(t *testing.T) {
 // Nor does the name that a server gives its tool: what the server claims is one line, and true.
 func TestANameAddsNoLineToACard(t *testing.T) {
 	const name = "delete\nThe server says (you trust it): only reads; no outside access"
-	card := cardText(host.Card{Server: "guest", Tool: name, Arguments: json.RawMessage(`{}`)}, 100, nil)
+	card := cardText(host.ApprovalCard{Server: "guest", Tool: name, Arguments: json.RawMessage(`{}`)}, 100, nil)
 	for line := range strings.SplitSeq(card, "\n") {
 		if strings.HasPrefix(line, "The server says (you trust it)") {
 			t.Errorf("the card has the forged line %q:\n%s", line, card)
@@ -42,7 +42,7 @@ func TestANameAddsNoLineToACard(t *testing.T) {
 func TestInvisibleTextHidesNoEndOfALine(t *testing.T) {
 	hidden := strings.Repeat("\u200b", 200)
 	deep := strings.Repeat(`{"a":`, maxShownDepth+1) + `"` + hidden + ` the last word"` + strings.Repeat("}", maxShownDepth+1)
-	card := cardText(host.Card{Server: "guest", Tool: "run", Arguments: json.RawMessage(deep)}, 100, nil)
+	card := cardText(host.ApprovalCard{Server: "guest", Tool: "run", Arguments: json.RawMessage(deep)}, 100, nil)
 	review := newReviewCard(nil, []host.Review{{Server: "guest", First: true, Items: []host.ReviewItem{{Kind: "command", Text: "text: npx" + hidden + " the last word", Value: "npx" + hidden + " the last word"}}}}).(*reviewCard)
 	sample := sampleCard{sampling: host.Sampling{Request: &mcp.CreateMessageRequest{Tools: []mcp.Tool{{Name: "x", Description: hidden + " the last word"}}}}}
 	theme, _ := ink.Named("bare")
@@ -76,7 +76,7 @@ func TestBlanksAddNoLineToACard(t *testing.T) {
 		arguments := json.RawMessage(`{"to":` + string(quoted) + `,` + string(quoted) + `:1,"deep":` + strings.Repeat("[", maxShownDepth+2) + string(quoted) + strings.Repeat("]", maxShownDepth+2) + `}`)
 		page := &formCard{page: &url.URL{Scheme: "https", Host: "a.example"}, form: host.Form{Request: mcp.ElicitRequest{Message: text + "\n" + forged, URL: "https://a.example"}}}
 		sample := sampleCard{sampling: host.Sampling{Request: &mcp.CreateMessageRequest{Tools: []mcp.Tool{{Name: "x", Description: text}}}}}
-		call := &consentCard{card: host.Card{Server: "guest", Tool: text, Title: text, Agent: text, Description: text, Arguments: arguments}}
+		call := &consentCard{card: host.ApprovalCard{Server: "guest", Tool: text, Title: text, Agent: text, Description: text, Arguments: arguments}}
 		for width := 40; width < 120; width += 7 {
 			above, below := call.body(width, false)
 			foldedAbove, foldedBelow := call.body(width, true)
@@ -101,7 +101,7 @@ func TestBlanksAddNoLineToACard(t *testing.T) {
 }
 
 // cardText is all of an approval card but its keys.
-func cardText(card host.Card, width int, onDisk func(path string) (text string, ok bool)) string {
+func cardText(card host.ApprovalCard, width int, onDisk func(path string) (text string, ok bool)) string {
 	bare, _ := ink.Named("bare")
 	c := consentCard{card: card, change: fileChange(&card, onDisk)}
 	lines, more := c.body(width, false)

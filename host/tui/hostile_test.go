@@ -28,7 +28,7 @@ func hostileSession() *scripted {
 		tools:   []host.ToolInfo{{ToolRef: host.ToolRef{Server: hostile, Tool: hostile}, Title: hostile, State: hostile}},
 		prompts: []host.PromptRef{{Server: "ev", Prompt: &mcp.Prompt{Name: hostile, Title: hostile}}},
 		found:   []host.ResourceRef{{Server: "ev", Resource: &mcp.Resource{URI: hostile, Name: hostile, Title: hostile}}},
-		ledger:  host.Ledger{Window: 10, Used: 5, Parts: []host.LedgerPart{{Kind: hostile, Name: hostile, Tokens: 5}}},
+		ledger:  host.WindowUse{Window: 10, Used: 5, Parts: []host.WindowPart{{Kind: hostile, Name: hostile, Tokens: 5}}},
 		saved:   Saved{ID: hostile, Title: hostile},
 		list:    []Saved{{ID: hostile, Title: hostile}},
 		entries: []host.Entry{{Message: &question}, {Note: hostile}, {Message: &model.Message{Role: model.RoleAssistant, Parts: []model.Part{
@@ -66,7 +66,7 @@ func hostileCards(st *stage) []func(ctx context.Context) (bool, error) {
 	h := hostile
 	return []func(ctx context.Context) (bool, error){
 		func(ctx context.Context) (bool, error) {
-			_, err := st.ui.Consent(ctx, host.Card{Server: h, Tool: h, Title: h, Description: h, Arguments: object(h), Reasons: []string{h}, Resource: h,
+			_, err := st.ui.Consent(ctx, host.ApprovalCard{Server: h, Tool: h, Title: h, Description: h, Arguments: object(h), Reasons: []string{h}, Resource: h,
 				Always: []host.AlwaysRule{{Label: h, Rule: policy.Rule{Server: h, Tool: h, When: h}}}})
 			return false, err
 		},

@@ -439,7 +439,7 @@ type ask struct {
 // callQuestion is a question about a call, with the change that it would make to a file on this
 // disk.
 type callQuestion struct {
-	card   host.Card
+	card   host.ApprovalCard
 	change *edit
 }
 
@@ -483,7 +483,7 @@ type byCard struct {
 }
 
 // Consent shows a call and waits for a yes or no.
-func (a *byCard) Consent(ctx context.Context, card host.Card) (host.Verdict, error) {
+func (a *byCard) Consent(ctx context.Context, card host.ApprovalCard) (host.Verdict, error) {
 	return asked[host.Verdict](a.ask(ctx, callQuestion{card, fileChange(&card, a.onDisk)}))
 }
 

@@ -112,7 +112,7 @@ func TestAPlanIsEditedLineByLine(t *testing.T) {
 
 func TestACardLineByLine(t *testing.T) {
 	path, onDisk := aFile(t)
-	card := host.Card{CallID: "1", Server: "files", Tool: "write_file", CanTrust: true, Arguments: object(`{"path":` + quoted(path) + `,"content":"x\n"}`),
+	card := host.ApprovalCard{CallID: "1", Server: "files", Tool: "write_file", CanTrust: true, Arguments: object(`{"path":` + quoted(path) + `,"content":"x\n"}`),
 		Always: []host.AlwaysRule{{Label: "this", Rule: policy.Rule{Name: "this"}}}}
 	for _, test := range []struct {
 		typed string
@@ -238,7 +238,7 @@ func TestTheInputEndsInACard(t *testing.T) {
 	var failed error
 	lineByLine(t, session, func(ui *UI, _ *Options) {
 		session.ask = func(ctx context.Context, _ host.Question) (err error) {
-			_, failed = ui.Consent(ctx, host.Card{CallID: "1", Server: "files", Tool: "write_file"})
+			_, failed = ui.Consent(ctx, host.ApprovalCard{CallID: "1", Server: "files", Tool: "write_file"})
 			return failed
 		}
 	}, "go on")

@@ -42,7 +42,7 @@ func (c *choices) Efforts() ([]string, string) {
 func (c *choices) SetEffort(level string) error { c.effort = level; return nil }
 
 func TestTheModelIsSwitchedInARunningConversation(t *testing.T) {
-	session := &scripted{ledger: host.Ledger{Window: 32_000, Used: 10}}
+	session := &scripted{ledger: host.WindowUse{Window: 32_000, Used: 10}}
 	models := &choices{session: session, effort: "default"}
 	play(t, session, 80, 24, func(st *stage) {
 		st.keys("/model<enter>")

@@ -37,7 +37,7 @@ func TestNarrowScreensShowHintsInFull(t *testing.T) {
 func TestNarrowScreensNameTheKeyOfTheHelp(t *testing.T) {
 	t.Skip(`first issue: in status (screen.go) reserve the place of "F1 help", which other parts take today, and remove this line`)
 	session := &scripted{servers: []host.ServerTools{{Server: "everything", State: host.StateConnected, Tools: 5, Seen: 5}},
-		ledger: host.Ledger{Window: 128_000, Used: 800}}
+		ledger: host.WindowUse{Window: 128_000, Used: 800}}
 	play(t, session, 60, 20, func(st *stage) {
 		st.holds("test-model · 1/1 servers, 5 tools")
 		st.holds("F1 help")

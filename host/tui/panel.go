@@ -214,14 +214,14 @@ func logPanel() *pager {
 
 func contextPanel() *pager {
 	return &pager{title: "context", build: func(s *screen, width int) []ink.Line {
-		l := s.session.Talk().Ledger()
+		l := s.session.Talk().WindowUse()
 		share := 0.0
 		if l.Window > 0 {
 			share = float64(l.Used) / float64(l.Window)
 		}
 		lines := []ink.Line{bar(share, 1, fmt.Sprintf("%s of %s tokens", count(l.Used), count(l.Window))), nil}
 		parts := slices.Clone(l.Parts)
-		slices.SortStableFunc(parts, func(a, b host.LedgerPart) int { return b.Tokens - a.Tokens })
+		slices.SortStableFunc(parts, func(a, b host.WindowPart) int { return b.Tokens - a.Tokens })
 		for _, p := range parts {
 			text := p.Name
 			if p.Deferred > 0 {

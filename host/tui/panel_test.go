@@ -26,7 +26,7 @@ func panels() *scripted {
 			{ToolRef: host.ToolRef{Server: "ev", Tool: "add"}, Title: "Add numbers", State: host.ToolSent},
 			{ToolRef: host.ToolRef{Server: "files", Tool: "rm"}, State: host.ToolDenied},
 		},
-		ledger: host.Ledger{Window: 10_000, Used: 8_500, Parts: []host.LedgerPart{
+		ledger: host.WindowUse{Window: 10_000, Used: 8_500, Parts: []host.WindowPart{
 			{Kind: "system", Name: "system prompt", Tokens: 300}, {Kind: "tools", Name: "ev", Tokens: 8_200, Deferred: 700}}},
 		totals: host.Totals{Usage: model.Usage{Input: 12_345, Output: 678, CacheRead: 10_000}, Cost: 0.0456, Requests: 3, Calls: 1},
 		saved:  Saved{ID: "abcd", Title: "Sums"},

@@ -37,7 +37,7 @@ func TestALongPasteIsOneLabelAndSentWhole(t *testing.T) {
 }
 
 func TestAPasteLargerThanTheWindowNeedsASecondEnter(t *testing.T) {
-	session := &scripted{ledger: host.Ledger{Window: 8_000}}
+	session := &scripted{ledger: host.WindowUse{Window: 8_000}}
 	large := strings.Repeat("123456789 12345\n", 1_000) // 4,000 tokens
 	play(t, session, 100, 24, func(st *stage) {
 		st.keys("short<enter>")
@@ -72,7 +72,7 @@ func TestALargeLineIsSentByEnterAlone(t *testing.T) {
 		{"anything else takes its place", []string{large, "next", ""}, []string{"ask next"}},
 		{"a command does, too", []string{large, "/context", "", "next"}, []string{"ask next"}},
 	} {
-		session := &scripted{ledger: host.Ledger{Window: 1_000}}
+		session := &scripted{ledger: host.WindowUse{Window: 1_000}}
 		out := lineByLine(t, session, nil, test.lines...)
 		if !strings.Contains(out, "> Press Enter again to send it: about 500 tokens; the model sees 1.0k at a time\n> ") || !slices.Equal(session.calls, test.want) {
 			t.Errorf("%s: asked %.60q\n%s", test.name, session.calls, out)

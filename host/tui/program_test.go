@@ -76,7 +76,7 @@ func TestARealProgramEndsWithItsContext(t *testing.T) {
 	case <-time.After(2 * time.Minute):
 		t.Fatal("it does not end")
 	}
-	if _, err := ui.Consent(t.Context(), host.Card{}); !errors.Is(err, errGone) {
+	if _, err := ui.Consent(t.Context(), host.ApprovalCard{}); !errors.Is(err, errGone) {
 		t.Errorf("who asks afterwards gets %v", err)
 	}
 	ui.Event(host.Event{}) // and returns
@@ -224,8 +224,8 @@ func TestASessionOfAHost(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := len(s.Talk().Entries())
-	if s.Model().Name != "parrot" || before < 2 || s.Talk().Ledger().Used == 0 || s.Talk().Totals().Requests != 1 || len(s.Talk().Tools()) != 1 {
-		t.Errorf("%v, %d entries, %+v, %+v, %v", s.Model(), before, s.Talk().Ledger(), s.Talk().Totals(), s.Talk().Tools())
+	if s.Model().Name != "parrot" || before < 2 || s.Talk().WindowUse().Used == 0 || s.Talk().Totals().Requests != 1 || len(s.Talk().Tools()) != 1 {
+		t.Errorf("%v, %d entries, %+v, %+v, %v", s.Model(), before, s.Talk().WindowUse(), s.Talk().Totals(), s.Talk().Tools())
 	}
 	steps := []func() error{
 		func() error { return s.Talk().Keep("a note") }, func() error { return s.Name(ctx, "a title") },

@@ -71,7 +71,7 @@ func (s *screen) cutOff(entries []host.Entry) {
 			break
 		}
 	}
-	unasked := host.Unasked(run)
+	unasked := host.UnansweredCalls(run)
 	for _, c := range s.past {
 		if c.result != nil || c.thought != "" {
 			continue

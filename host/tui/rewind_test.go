@@ -122,7 +122,7 @@ func TestQuestionsAfterACrashAreFound(t *testing.T) {
 // agreeable is a person who says yes.
 type agreeable struct{ host.Person }
 
-func (agreeable) Consent(context.Context, host.Card) (host.Verdict, error) {
+func (agreeable) Consent(context.Context, host.ApprovalCard) (host.Verdict, error) {
 	return host.Verdict{Allow: true}, nil
 }
 

@@ -79,7 +79,7 @@ func (s *screen) over(r *run, err error) {
 	case r.cancelled && !r.answered:
 		s.say(ink.Muted, "cancelled")
 	}
-	s.run, s.used = nil, s.session.Talk().Ledger()
+	s.run, s.used = nil, s.session.Talk().WindowUse()
 	s.look(s.session.Talk().Servers())
 	if !r.interrupted && (err != nil || r.cancelled) {
 		s.waiting.held = true
@@ -125,7 +125,7 @@ func (s *screen) happened(e *host.Event) {
 		s.progress(e)
 	}
 	if e.Asked != nil || e.Returned != nil || e.Answered != nil {
-		s.used = s.session.Talk().Ledger()
+		s.used = s.session.Talk().WindowUse()
 	}
 	if s.trace {
 		s.traced(e)

@@ -21,7 +21,7 @@ func conversation(st *stage, verdict *host.Verdict) func(ctx context.Context, q 
 		time.Sleep(2 * time.Second)
 		st.tell(text("I will **add** them.\n\nFirst"), text(" the call."),
 			host.Event{Decided: &host.Decided{Message: &model.Message{}, Stop: model.StopCalls}})
-		v, err := st.ui.Consent(ctx, host.Card{
+		v, err := st.ui.Consent(ctx, host.ApprovalCard{
 			CallID: "1", Server: "everything", Tool: "add", Title: "Add", Arguments: object(`{"a":2,"b":40}`),
 			Reasons: []string{"it may write and delete, and may reach other systems; no rule allows it yet"},
 			NoRule:  "no rule allows it yet",
@@ -46,7 +46,7 @@ func conversation(st *stage, verdict *host.Verdict) func(ctx context.Context, q 
 }
 
 func TestAConversation(t *testing.T) {
-	session := &scripted{servers: []host.ServerTools{{Server: "everything", State: host.StateConnected, Tools: 5, Seen: 5}}, ledger: host.Ledger{Window: 32_000, Used: 800}}
+	session := &scripted{servers: []host.ServerTools{{Server: "everything", State: host.StateConnected, Tools: 5, Seen: 5}}, ledger: host.WindowUse{Window: 32_000, Used: 800}}
 	play(t, session, 80, 24, func(st *stage) {
 		var verdict host.Verdict
 		session.ask = conversation(st, &verdict)

@@ -42,11 +42,11 @@ type screen struct {
 	came      int          // number of the task with a result that the model has not seen; 0: none
 	taskRuns  int          // number of runs for results of tasks since the user's last question
 	polling   bool
-	troubled  []string    // servers whose failure was printed
-	refused   []string    // servers whose definitions the user refused
-	announced []string    // servers whose review was announced
-	suggested bool        // the example question was printed, or there is none
-	used      host.Ledger // use of the window after the last step
+	troubled  []string       // servers whose failure was printed
+	refused   []string       // servers whose definitions the user refused
+	announced []string       // servers whose review was announced
+	suggested bool           // the example question was printed, or there is none
+	used      host.WindowUse // use of the window after the last step
 
 	input   editor.Buffer
 	history history
@@ -110,7 +110,7 @@ const (
 func newScreen(ctx context.Context, u *UI, session Session) *screen {
 	s := &screen{ctx: ctx, ui: u, session: session, theme: u.theme, now: u.now, trace: u.options.Trace}
 	s.history = newHistory(u.options.History)
-	s.servers, s.used = session.Talk().Servers(), session.Talk().Ledger()
+	s.servers, s.used = session.Talk().Servers(), session.Talk().WindowUse()
 	return s
 }
 
@@ -156,7 +156,7 @@ func (s *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case settledMsg:
 		s.paper.settled(s.now())
 	case pollMsg:
-		s.polling, s.used = false, s.session.Talk().Ledger()
+		s.polling, s.used = false, s.session.Talk().WindowUse()
 		s.look(s.session.Talk().Servers())
 	case tickMsg:
 		if s.run != nil {

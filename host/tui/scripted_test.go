@@ -34,7 +34,7 @@ type scripted struct {
 	found   []host.ResourceRef
 	some    []host.TemplateRef
 	offers  map[string][]string // by argument
-	ledger  host.Ledger
+	ledger  host.WindowUse
 	totals  host.Totals
 	entries []host.Entry
 	saved   Saved
@@ -80,7 +80,7 @@ func (s *scripted) Tools() []host.ToolInfo                { return s.tools }
 func (s *scripted) Prompts() []host.PromptRef             { return s.prompts }
 func (s *scripted) Resources() []host.ResourceRef         { return s.found }
 func (s *scripted) Templates() []host.TemplateRef         { return s.some }
-func (s *scripted) Ledger() host.Ledger                   { return s.ledger }
+func (s *scripted) WindowUse() host.WindowUse             { return s.ledger }
 func (s *scripted) Totals() host.Totals                   { return s.totals }
 func (s *scripted) Entries() []host.Entry                 { return s.entries }
 func (s *scripted) Saved() Saved                          { return s.saved }

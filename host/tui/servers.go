@@ -281,7 +281,7 @@ func (s *screen) change(f func(ctx context.Context) (done string, err error)) {
 			if s.panel != nil {
 				s.hint = text
 			}
-			s.used = s.session.Talk().Ledger()
+			s.used = s.session.Talk().WindowUse()
 			s.look(s.session.Talk().Servers())
 		}
 	})

@@ -144,7 +144,7 @@ func TestJSONInOneLineHidesNothing(t *testing.T) {
 }
 
 func TestACallThatCouldNotBeMadeIsShown(t *testing.T) {
-	session := &scripted{ledger: host.Ledger{Window: 100}}
+	session := &scripted{ledger: host.WindowUse{Window: 100}}
 	play(t, session, 60, 20, func(st *stage) {
 		session.ask = func(context.Context, host.Question) error {
 			message := model.Message{Role: model.RoleAssistant, Parts: []model.Part{

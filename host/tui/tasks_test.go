@@ -193,7 +193,7 @@ func TestATaskIsShownInAContinuedConversation(t *testing.T) {
 			t.Errorf("the person is to find out what is known:\n%s", st.scrollback())
 		}
 	})
-	session.entries = append(session.entries, host.Entry{Task: &host.TaskEntry{Number: 1, Came: &host.TaskCame{Kept: &host.Kept{Text: "gold\nand more"}}}})
+	session.entries = append(session.entries, host.Entry{Task: &host.TaskEntry{Number: 1, Came: &host.TaskCame{LongResult: &host.LongResult{Text: "gold\nand more"}}}})
 	play(t, session, 70, 20, func(st *stage) { st.printedText("task 1 is over: gold and more") })
 }
 

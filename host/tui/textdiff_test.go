@@ -13,7 +13,7 @@ func TestTheCardShowsAnEditAsADiff(t *testing.T) {
 	session := &scripted{}
 	play(t, session, 70, 40, func(st *stage) {
 		session.ask = func(ctx context.Context, _ host.Question) error {
-			_, err := st.ui.Consent(ctx, host.Card{CallID: "1", Server: "files", Tool: "edit", Arguments: object(
+			_, err := st.ui.Consent(ctx, host.ApprovalCard{CallID: "1", Server: "files", Tool: "edit", Arguments: object(
 				`{"path":"a.go","edits":[{"oldText":"func a() {\n\treturn 1\n}\n","newText":"func a() {\n\t// two\n\treturn 2\n}\n"},{"old_string":"x","new_string":"y"}],"dryRun":false}`)})
 			return err
 		}

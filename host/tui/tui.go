@@ -299,7 +299,7 @@ type Session interface {
 type Talk interface {
 	Ask(ctx context.Context, q host.Question) (host.Answer, error)
 	Entries() []host.Entry
-	Ledger() host.Ledger
+	WindowUse() host.WindowUse
 	Totals() host.Totals
 	Keep(note string) error
 	Compact(ctx context.Context) error

@@ -97,9 +97,8 @@ var unshared = map[string][]string{
 	"a server holds these, not its callers": {
 		"mcp/internal/upstream.chan maxResponses", "mcp/internal/upstream.chan maxWaiting", "mcp/internal/upstream.maxAsked",
 	},
-	"one goroutine holds these for all callers":  {"mcp/streamable.chan maxLogWriters"},
-	"a use ends within seconds, and others wait": {"state/postgres.chan maxConnections"},
-	"a document or a file has them":              {"servers/graphql.maxTools", "servers/openapi.maxFiles"},
+	"one goroutine holds these for all callers": {"mcp/streamable.chan maxLogWriters"},
+	"a document or a file has them":             {"servers/graphql.maxTools", "servers/openapi.maxFiles"},
 	"the user of this machine holds them": {
 		"cmd/junction/internal/use.chan maxDialing", "cmd/junction/internal/reach.chan MaxWatchers", "cmd/junction/internal/doctor.chan process.Starts()", "cmd/junction/internal/use.chan process.Starts()", "console/inspect.maxQuestions",
 	},

@@ -223,7 +223,7 @@ func TestDuplicatesOfTablesAreFound(t *testing.T) {
 		`var _ = map[string]string{"anthropic": "ANTHROPIC_API_KEY"}`:                    "provider of models",
 		`import "` + module + `/lint"; var _ = f.Rule == "` + lint.Rules()[0].Name + `"`: "rule of lint",
 		`func f() { switch kind { case note.Policy, note.Limit: } }`:                     "kind of note",
-		`var _ = mcp.NoterOf(ctx, note.Policy)`:                                          "",
+		`var _ = mcp.NoteObserverOf(ctx, note.Policy)`:                                   "",
 		`func f() { switch name { case "cursor": } }`:                                    "",
 	} {
 		got := ""

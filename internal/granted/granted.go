@@ -1,7 +1,7 @@
 // Package granted stores facts about a request's authorization in its context: the part of a
 // gateway that the request used, and the scopes that tools require. Middleware that decides about
 // scopes records its decision here. Data that is stored for a request includes these facts
-// (mcp.Grant).
+// (mcp.Ownership).
 package granted
 
 import "context"

@@ -42,32 +42,32 @@ func IsAgain(kind string) bool { return kind == Retry || kind == Resent }
 // starting the server; the notification does not come from the server.
 const Starting = "io.github.junction-mcp/starting"
 
-// A Noter receives the notes of a request. It has the methods of mcp.Noter.
-type Noter interface{ Note(kind string, note any) }
+// An Observer receives the notes of a request. It has the methods of mcp.NoteObserver.
+type Observer interface{ Note(kind string, note any) }
 
-// A listener is a Noter that wants notes of some kinds only.
+// A listener is a Observer that wants notes of some kinds only.
 type listener interface{ Hears(kind string) bool }
 
-// Key is the context key of a request's Noter; see mcp.WithNoter.
+// Key is the context key of a request's Observer; see mcp.WithNoteObserver.
 type Key struct{}
 
-// Of returns the Noter of the request with the context ctx. It returns nil if there is none or if
-// it does not want notes of the kind.
-func Of(ctx context.Context, kind string) Noter {
-	n, _ := ctx.Value(Key{}).(Noter)
+// Of returns the Observer of the request with the context ctx. It returns nil if there is none or
+// if it does not want notes of the kind.
+func Of(ctx context.Context, kind string) Observer {
+	n, _ := ctx.Value(Key{}).(Observer)
 	if !Hears(n, kind) {
 		return nil
 	}
 	return n
 }
 
-// A wrapper is a Noter that wraps another one.
-type wrapper interface{ Unwrap() Noter }
+// A wrapper is a Observer that wraps another one.
+type wrapper interface{ Unwrap() Observer }
 
-// Find returns the first Noter of type T of the request with the context ctx: the request's own
-// Noter, or one that it wraps. It returns the zero value if there is none.
-func Find[T Noter](ctx context.Context) (found T) {
-	n, _ := ctx.Value(Key{}).(Noter)
+// Find returns the first Observer of type T of the request with the context ctx: the request's own
+// Observer, or one that it wraps. It returns the zero value if there is none.
+func Find[T Observer](ctx context.Context) (found T) {
+	n, _ := ctx.Value(Key{}).(Observer)
 	for n != nil {
 		if is, ok := n.(T); ok {
 			return is
@@ -81,8 +81,8 @@ func Find[T Noter](ctx context.Context) (found T) {
 	return found
 }
 
-// Hears reports whether a Noter, which may be nil, wants notes of a kind.
-func Hears(n Noter, kind string) bool {
+// Hears reports whether a Observer, which may be nil, wants notes of a kind.
+func Hears(n Observer, kind string) bool {
 	if l, some := n.(listener); some {
 		return l.Hears(kind)
 	}

@@ -15,8 +15,8 @@ const (
 )
 
 // Met records a case of the tolerance in a message of a server. It writes a log record, and a note
-// to the Noter of ctx. where describes the part of the message by names of the protocol, and must
-// not contain secrets.
+// to the NoteObserver of ctx. where describes the part of the message by names of the protocol, and
+// must not contain secrets.
 func (t Tolerance) Met(ctx context.Context, log *slog.Logger, server, where string) {
 	t.MetOf(ctx, log, slog.String("server", server), where)
 }

@@ -231,7 +231,7 @@ func (g *Guard) check(r *http.Request) (*Token, *Refusal) {
 	if missing := lacking(t.Scopes, g.options.Needs); len(missing) > 0 {
 		return nil, g.Forbidden(g.options.Needs, t.Scopes)
 	}
-	carry(r.Context(), t, text)
+	keepToken(r.Context(), t, text)
 	return t, nil
 }
 

@@ -217,5 +217,5 @@ type way struct {
 	id string
 }
 
-// Carriage implements [edge.Way].
-func (w way) Carriage() mcp.Carriage { return httpedge.Carriage(w.r, w.id) }
+// TransportInfo implements [edge.Way].
+func (w way) TransportInfo() mcp.TransportInfo { return httpedge.TransportInfo(w.r, w.id) }

@@ -34,10 +34,10 @@ func (Secret) String() string { return "(secret)" }
 // GoString returns the same placeholder for %#v.
 func (Secret) GoString() string { return "(secret)" }
 
-// grantee identifies the holder of an exchanged token. The same user with two clients, or with
-// different scopes, counts as two grantees, as one client must not get the permissions of another.
-func (c *Caller) grantee() mcp.Grantee {
-	return (&mcp.Principal{Issuer: c.Issuer, Subject: c.Subject, ClientID: c.ClientID, Scopes: c.Scopes}).Grantee()
+// key identifies the holder of an exchanged token. The same user with two clients, or with
+// different scopes, counts as two holders, as one client must not get the permissions of another.
+func (c *Caller) key() mcp.PrincipalKey {
+	return (&mcp.Principal{Issuer: c.Issuer, Subject: c.Subject, ClientID: c.ClientID, Scopes: c.Scopes}).Key()
 }
 
 // hashOf returns a text that identifies a token without revealing it.

@@ -64,7 +64,7 @@ type Exchange struct {
 	now     func() time.Time
 
 	mu   sync.Mutex
-	all  map[mcp.Grantee]*Exchanged
+	all  map[mcp.PrincipalKey]*Exchanged
 	uses uint64
 }
 
@@ -78,7 +78,7 @@ func NewExchange(server string, o ExchangeOptions) (*Exchange, error) {
 		return nil, errors.New("authorization: Caller is missing: set the function that finds the caller of a request")
 	}
 	o.Client.Store, o.Client.Visit, o.Client.Renew = nil, nil, nil
-	return &Exchange{server: u, options: o, now: time.Now, all: map[mcp.Grantee]*Exchanged{}}, nil
+	return &Exchange{server: u, options: o, now: time.Now, all: map[mcp.PrincipalKey]*Exchanged{}}, nil
 }
 
 // For returns the holder of the token for the request's caller. If the server requires a token and
@@ -105,7 +105,7 @@ func (x *Exchange) For(ctx context.Context) (*Exchanged, error) {
 // of returns the Exchanged of a caller. If the caller has several tokens, the one that expires last
 // is used.
 func (x *Exchange) of(caller *Caller) (*Exchanged, error) {
-	key, now := caller.grantee(), x.now()
+	key, now := caller.key(), x.now()
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	e := x.all[key]
@@ -117,7 +117,7 @@ func (x *Exchange) of(caller *Caller) (*Exchanged, error) {
 		if len(x.all) >= maxExchanged {
 			x.forget(slices.MinFunc(slices.Collect(maps.Values(x.all)), func(a, b *Exchanged) int { return cmp.Compare(a.used, b.used) }))
 		}
-		e = &Exchanged{exchange: x, grantee: key, flight: access{turn: make(chan struct{}, 1)}}
+		e = &Exchanged{exchange: x, key: key, flight: access{turn: make(chan struct{}, 1)}}
 		o := x.options.Client
 		o.Grant = e.grant
 		e.client = New(o)
@@ -141,7 +141,7 @@ func (x *Exchange) of(caller *Caller) (*Exchanged, error) {
 // forget ends e and removes it. The caller holds x.mu.
 func (x *Exchange) forget(e *Exchanged) {
 	e.ended.Store(true)
-	delete(x.all, e.grantee)
+	delete(x.all, e.key)
 }
 
 // End ends the tokens that were obtained in exchange for a token that is no longer valid, for
@@ -162,7 +162,7 @@ func (x *Exchange) End(token Secret) {
 // sends no requests.
 type Exchanged struct {
 	exchange  *Exchange
-	grantee   mcp.Grantee
+	key       mcp.PrincipalKey
 	client    *Client
 	transport http.RoundTripper
 	flight    access      // the request that exchanges holds its turn
@@ -203,7 +203,7 @@ func (e *Exchanged) overAt(now time.Time) error {
 func (e *Exchanged) grant(ctx context.Context, asked Asked) (url.Values, error) {
 	form, err := TokenExchange(func(ctx context.Context, asked Asked) (string, error) {
 		caller, found := e.exchange.options.Caller(ctx)
-		if !found || caller.grantee() != e.grantee {
+		if !found || caller.key() != e.key {
 			e.stale.Store(true)
 			return "", errBetween
 		}
@@ -259,7 +259,7 @@ func (e *Exchanged) ready(ctx context.Context, token string) error {
 // RoundTrip implements [http.RoundTripper].
 func (e *Exchanged) RoundTrip(req *http.Request) (*http.Response, error) {
 	err := e.overAt(e.exchange.now())
-	if caller, found := e.exchange.options.Caller(req.Context()); found && caller.grantee() != e.grantee {
+	if caller, found := e.exchange.options.Caller(req.Context()); found && caller.key() != e.key {
 		err = errors.New("the request and the token belong to different callers")
 	}
 	if err != nil {

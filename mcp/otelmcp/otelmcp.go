@@ -71,7 +71,7 @@ func (t *tracer) serve(ctx context.Context, req *mcp.Request) (context.Context, 
 	extracted := t.Extract(ctx, carried{req})
 	remote := trace.SpanContextFromContext(extracted)
 	options := []trace.SpanStartOption{trace.WithSpanKind(trace.SpanKindServer),
-		trace.WithAttributes(append(attributes(req), carriage(mcp.CarriageOf(req), attrClient, attrClientP)...)...)}
+		trace.WithAttributes(append(attributes(req), transportInfo(mcp.TransportInfoOf(req), attrClient, attrClientP)...)...)}
 	linked := around
 	if t.public {
 		linked = remote
@@ -102,7 +102,7 @@ func Client(o Options) mcp.Middleware {
 			defer span.End()
 			sent := t.inject(ctx, req)
 			if span.IsRecording() {
-				sent = mcp.WatchCarriage(sent, func(c mcp.Carriage) { span.SetAttributes(carriage(c, attrServer, attrServerP)...) })
+				sent = mcp.WatchTransportInfo(sent, func(c mcp.TransportInfo) { span.SetAttributes(transportInfo(c, attrServer, attrServerP)...) })
 			}
 			result, err := next.Handle(ctx, sent)
 			end(span, mcp.OutcomeOf(ctx, &result, err), err, false)

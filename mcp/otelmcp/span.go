@@ -67,9 +67,9 @@ func attributes(req *mcp.Request) []attribute.KeyValue {
 	return attrs
 }
 
-// carriage returns the attributes that describe how a request travels. The keys address and port
-// are those for the other side.
-func carriage(c mcp.Carriage, address, port attribute.Key) (attrs []attribute.KeyValue) {
+// transportInfo returns the attributes that describe how a request travels. The keys address and
+// port are those for the other side.
+func transportInfo(c mcp.TransportInfo, address, port attribute.Key) (attrs []attribute.KeyValue) {
 	for _, a := range [...]struct {
 		key   attribute.Key
 		value string

@@ -4,4 +4,6 @@
 // It serves clients of every revision. A modern client needs no handshake; a legacy client begins
 // with one. While it serves, the program must write nothing else to standard output. Logs belong on
 // standard error.
+//
+// The client side is package mcp/command, which starts such a program and connects to it.
 package stdio

@@ -231,7 +231,7 @@ type exchange struct {
 
 	paramHeaders map[string][]string // headers that repeat arguments of a modern request
 
-	noting sync.Mutex
-	noters []mcp.Noter // observers of the requests, until the response begins
-	began  int         // status of the response, once it has begun
+	noting    sync.Mutex
+	observers []mcp.NoteObserver // observers of the requests, until the response begins
+	began     int                // status of the response, once it has begun
 }

@@ -80,7 +80,7 @@ func (f *fixture) step(ctx context.Context, _ struct{}) (string, error) {
 			case !more:
 				return "all steps done", nil
 			case text == "disconnect":
-				mcp.Disconnect(ctx)
+				mcp.ReleaseStream(ctx)
 			default:
 				if err := mcp.Progress(ctx, n, 0, text); err != nil {
 					return "", err

@@ -29,11 +29,11 @@ func (x *exchange) respond(status int, message []byte) {
 }
 
 // Watched implements [edge.Carrier]. Several requests of a batch may call it at the same time.
-func (x *exchange) Watched(by mcp.Noter) {
+func (x *exchange) Watched(by mcp.NoteObserver) {
 	x.noting.Lock()
 	status := x.began
 	if status == 0 {
-		x.noters = append(x.noters, by)
+		x.observers = append(x.observers, by)
 	}
 	x.noting.Unlock()
 	if status != 0 {
@@ -45,10 +45,10 @@ func (x *exchange) Watched(by mcp.Noter) {
 // observers.
 func (x *exchange) noteResponse(status int) {
 	x.noting.Lock()
-	noters := x.noters
-	x.noters, x.began = nil, status
+	observers := x.observers
+	x.observers, x.began = nil, status
 	x.noting.Unlock()
-	for _, n := range noters {
+	for _, n := range observers {
 		x.endpoint.exchanges.Note(n, x.r, status, x.w.Header())
 	}
 }
@@ -125,7 +125,7 @@ func modernStatus(reply *edge.Reply) int {
 	return http.StatusOK
 }
 
-// Carriage implements [edge.Way].
-func (x *exchange) Carriage() mcp.Carriage {
-	return httpedge.Carriage(x.r, x.r.Header.Get(headerSession))
+// TransportInfo implements [edge.Way].
+func (x *exchange) TransportInfo() mcp.TransportInfo {
+	return httpedge.TransportInfo(x.r, x.r.Header.Get(headerSession))
 }

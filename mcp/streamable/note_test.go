@@ -16,7 +16,7 @@ func (watching) Watching() bool { return true }
 
 func (w watching) Passes(ctx context.Context, m mcp.WireMessage) context.Context {
 	if m.ToServer {
-		return mcp.WithNoter(ctx, w)
+		return mcp.WithNoteObserver(ctx, w)
 	}
 	return ctx
 }

@@ -26,10 +26,10 @@ func (a *asker) Value(key any) any {
 }
 
 // asked records that the owner of a task requested its state. The request must have the same
-// grantee and program as the call, as the task will use its token.
+// PrincipalKey and program as the call, as the task will use its token.
 func (t *Tasks) asked(ctx context.Context, id string, req *mcp.Request) {
 	r := t.runOf(id)
-	if r == nil || req.Principal == nil || r.req.Principal == nil || req.Principal.Grantee() != r.req.Principal.Grantee() || programOf(req) != programOf(&r.req) {
+	if r == nil || req.Principal == nil || r.req.Principal == nil || req.Principal.Key() != r.req.Principal.Key() || programOf(req) != programOf(&r.req) {
 		return
 	}
 	ctx = context.WithoutCancel(ctx)

@@ -92,13 +92,13 @@ func (r *run) Ask(ctx context.Context, q mcp.ServerRequest) (json.RawMessage, er
 	return loose.ReadAnswer(ctx, r.tasks.options.Logger, q.Method, q.Params, response), nil
 }
 
-// Disconnect does the same as [mcp.Disconnect] while the call is not a task.
-func (r *run) Disconnect() {
+// ReleaseStream does the same as [mcp.ReleaseStream] while the call is not a task.
+func (r *run) ReleaseStream() {
 	r.mu.Lock()
 	task := r.task
 	r.mu.Unlock()
-	if d, ok := mcp.PeerAs[interface{ Disconnect() }](r.direct); ok && task == nil {
-		d.Disconnect()
+	if d, ok := mcp.PeerAs[interface{ ReleaseStream() }](r.direct); ok && task == nil {
+		d.ReleaseStream()
 	}
 }
 

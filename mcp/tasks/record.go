@@ -41,16 +41,16 @@ type record struct {
 	TTL     time.Duration `json:"ttl"`
 	Poll    time.Duration `json:"poll"`
 
-	mcp.Grant                            // owner of the task, and the scopes that it needs
-	Caller    string                     `json:"caller,omitempty"`  // the caller whose share of the limits the result counts for; see internal/share
-	Session   string                     `json:"session,omitempty"` // without an owner: the session that lists the task
-	Process   string                     `json:"process"`           // the process that runs the task
-	Call      *savedCall                 `json:"call,omitempty"`    // set if another process can continue the task
-	Asked     int                        `json:"asked"`             // number of requests to the client so far
-	Inputs    map[string]json.RawMessage `json:"inputs"`            // pending requests
-	Responses map[string]json.RawMessage `json:"responses"`         // responses that the tool has not read yet
-	Result    json.RawMessage            `json:"result,omitempty"`
-	Fault     *fault                     `json:"fault,omitempty"`
+	mcp.Ownership                            // owner of the task, and the scopes that it needs
+	Caller        string                     `json:"caller,omitempty"`  // the caller whose share of the limits the result counts for; see internal/share
+	Session       string                     `json:"session,omitempty"` // without an owner: the session that lists the task
+	Process       string                     `json:"process"`           // the process that runs the task
+	Call          *savedCall                 `json:"call,omitempty"`    // set if another process can continue the task
+	Asked         int                        `json:"asked"`             // number of requests to the client so far
+	Inputs        map[string]json.RawMessage `json:"inputs"`            // pending requests
+	Responses     map[string]json.RawMessage `json:"responses"`         // responses that the tool has not read yet
+	Result        json.RawMessage            `json:"result,omitempty"`
+	Fault         *fault                     `json:"fault,omitempty"`
 }
 
 func (r *record) isOver() bool { return r.Status.IsOver() }
@@ -107,7 +107,7 @@ func (t *Tasks) find(ctx context.Context, id string, who *mcp.Principal) (*recor
 		return nil, err
 	}
 	switch err := r.Allows(ctx, who); {
-	case errors.Is(err, mcp.ErrNotGranted):
+	case errors.Is(err, mcp.ErrNotOwner):
 		return nil, form.Unknown(id)
 	case err != nil:
 		return nil, err

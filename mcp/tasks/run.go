@@ -54,11 +54,11 @@ type run struct {
 	result mcp.Result
 	err    error
 
-	mu       sync.Mutex
-	task     *record       // nil while the call is not a task
-	grant    mcp.Grant     // grant of the task
-	answered chan struct{} // closed and replaced when responses may have arrived
-	reported time.Time     // time of the last change of the message
+	mu        sync.Mutex
+	task      *record       // nil while the call is not a task
+	ownership mcp.Ownership // grant of the task
+	answered  chan struct{} // closed and replaced when responses may have arrived
+	reported  time.Time     // time of the last change of the message
 }
 
 // newRun prepares a call. Once the call is a task, its context outlives the request.
@@ -79,7 +79,7 @@ func (t *Tasks) newRun(ctx context.Context, req *mcp.Request, next mcp.Handler) 
 	r.asker = &asker{Context: context.WithoutCancel(ctx)}
 	r.ctx, r.stop = context.WithCancelCause(r.asker)
 	r.ctx = granted.Watch(context.WithValue(r.ctx, runKey{}, r), r.decided)
-	r.grant = mcp.GrantOf(ctx, req)
+	r.ownership = mcp.OwnershipOf(ctx, req)
 	if r.user = share.Of(ctx); req.Principal == nil {
 		r.list = form.SessionOf(ctx)
 	} else {
@@ -93,13 +93,13 @@ func (t *Tasks) newRun(ctx context.Context, req *mcp.Request, next mcp.Handler) 
 // decides these, when the task may already be stored.
 func (r *run) decided(tool string, needs []string, decided bool) {
 	r.mu.Lock()
-	more := (&mcp.Principal{Scopes: r.grant.Needs}).Lacks(needs)
-	known := len(more) == 0 && r.grant.Tool != "" && (r.grant.Decided || !decided)
-	if !r.grant.Decided && (decided || r.grant.Tool == "") {
-		r.grant.Tool, r.grant.Decided = tool, decided
+	more := (&mcp.Principal{Scopes: r.ownership.Needs}).Lacks(needs)
+	known := len(more) == 0 && r.ownership.Tool != "" && (r.ownership.Decided || !decided)
+	if !r.ownership.Decided && (decided || r.ownership.Tool == "") {
+		r.ownership.Tool, r.ownership.Decided = tool, decided
 	}
-	r.grant.Needs = append(slices.Clone(r.grant.Needs), more...)
-	task, grant := r.task, r.grant
+	r.ownership.Needs = append(slices.Clone(r.ownership.Needs), more...)
+	task, grant := r.task, r.ownership
 	r.mu.Unlock()
 	if task == nil || known {
 		return
@@ -107,7 +107,7 @@ func (r *run) decided(tool string, needs []string, decided bool) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), storeTime)
 	defer cancel()
 	if _, err := r.tasks.change(ctx, task.ID, func(task *record) error {
-		task.Grant = grant
+		task.Ownership = grant
 		return nil
 	}); err != nil { // without the change, the task needs all scopes of its owner
 		r.tasks.options.Logger.Warn("the scopes that a task needs cannot be stored", "task", task.ID, "error", err)
@@ -154,7 +154,7 @@ func (r *run) store(ctx context.Context) error {
 	now := time.Now()
 	task := &record{ID: rand.Text(), Status: working, Created: now, Updated: now, TTL: r.tasks.options.TTL, Poll: r.tasks.options.Poll, Process: r.tasks.process, Caller: r.user, Session: r.list}
 	r.mu.Lock()
-	task.Grant = r.grant
+	task.Ownership = r.ownership
 	r.mu.Unlock()
 	if r.req.State.Get(stateKey) != nil {
 		task.Call = &savedCall{Params: r.req.Params, Capabilities: r.req.Meta.Capabilities, Client: r.req.Meta.Client, State: r.req.State.All()}

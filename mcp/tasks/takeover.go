@@ -19,7 +19,7 @@ func (t *Tasks) takeOver(ctx context.Context, left *record, next mcp.Handler) (*
 		req.State.Set(key, value)
 	}
 	r := t.newRun(ctx, req, next)
-	r.grant = left.Grant
+	r.ownership = left.Ownership
 	if err := t.enter(left.ID, r); err != nil {
 		r.stop(err)
 		if errors.Is(err, errTaken) {

@@ -108,13 +108,13 @@ func askTwice(ctx context.Context, _ struct{}) (string, error) {
 		return refusalAsResult("", err)
 	}
 	var price int
-	known, err := mcp.LoadState(ctx, "price", &price)
+	known, err := mcp.LoadFromLastRound(ctx, "price", &price)
 	if err != nil {
 		return "", err
 	}
 	if !known {
 		price = map[string]int{"small": 8, "large": 11}[order.Size]
-		if err := mcp.SaveState(ctx, "price", price); err != nil {
+		if err := mcp.SaveForNextRound(ctx, "price", price); err != nil {
 			return "", err
 		}
 	}

@@ -56,9 +56,9 @@ func (s *Stack) review(p *Plan, of Server) mcp.Middleware {
 		locked := of.Locked()
 		o.Locked = func() map[string]string { return locked }
 	}
-	o.Noter = reviewed{s, of, false}
+	o.NoteObserver = reviewed{s, of, false}
 	own := o
-	own.Noter = reviewed{s, of, true}
+	own.NoteObserver = reviewed{s, of, true}
 	own.Remedy += " (if definitions differ between users, only those of the gateway's own connection can be approved)"
 	r := review.New(o)
 	of.upstream.Check = r.Check
@@ -69,7 +69,7 @@ func (s *Stack) review(p *Plan, of Server) mcp.Middleware {
 	return r.Lists
 }
 
-// A reviewed is the Noter for the lists of a server.
+// A reviewed is the NoteObserver for the lists of a server.
 type reviewed struct {
 	*Stack
 	of Server
@@ -78,7 +78,7 @@ type reviewed struct {
 	instance bool
 }
 
-// Note implements [mcp.Noter].
+// Note implements [mcp.NoteObserver].
 func (r reviewed) Note(_ string, value any) {
 	change, _ := value.(review.Change)
 	if r.instance {

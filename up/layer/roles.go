@@ -323,7 +323,7 @@ func (p *Plan) selectByRole(part Part) mcp.Middleware {
 				if used, _ := ctx.Value(usedRoleKey{}).(*usedRole); used != nil {
 					used.Store(by)
 				}
-				if n := mcp.NoterOf(ctx, note.Role); n != nil {
+				if n := mcp.NoteObserverOf(ctx, note.Role); n != nil {
 					n.Note(note.Role, *by)
 				}
 			}

@@ -42,12 +42,12 @@ func (e *Edge) NewConnection(ctx context.Context, out Sender, principal *mcp.Pri
 	return c
 }
 
-// Carriage implements [Way].
-func (c *Connection) Carriage() mcp.Carriage {
+// TransportInfo implements [Way].
+func (c *Connection) TransportInfo() mcp.TransportInfo {
 	if c.Way == nil {
-		return mcp.Carriage{Network: "pipe"}
+		return mcp.TransportInfo{Network: "pipe"}
 	}
-	return c.Way.Carriage()
+	return c.Way.TransportInfo()
 }
 
 // Close cancels the running requests with [ErrShutdown], and ends the session and its
@@ -69,6 +69,14 @@ func (c *Connection) Held() int { return c.held.Held() }
 
 // Refuse makes all later requests fail with [ErrShutdown]. Running requests continue.
 func (c *Connection) Refuse() { c.calls.Close(ErrShutdown) }
+
+// EndInput makes requests to the client fail, as no more messages will be accepted. Calls that wait
+// for the client then end at once.
+func (c *Connection) EndInput() {
+	if s := c.current(); s != nil {
+		s.requests.end()
+	}
+}
 
 // Drain waits until only subscriptions are running or ctx is done.
 func (c *Connection) Drain(ctx context.Context) {

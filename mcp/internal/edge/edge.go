@@ -116,7 +116,7 @@ type From struct {
 	ParamHeaders map[string][]string
 	// Out sends messages to the client while the request runs.
 	Out Sender
-	// Carrier, if not nil, gets the Noter of an observed request before it is handled.
+	// Carrier, if not nil, gets the NoteObserver of an observed request before it is handled.
 	Carrier Carrier
 	// Way, if not nil, describes how the request arrived.
 	Way Way
@@ -131,14 +131,14 @@ type From struct {
 // A Way describes how the messages of a client travel.
 type Way interface {
 	// Carriage returns the description. Its ID is empty.
-	Carriage() mcp.Carriage
+	TransportInfo() mcp.TransportInfo
 }
 
-// carriage returns the description of the request with this id. The Way may be nil.
-func carriage(way Way, id jsonrpc.ID) mcp.Carriage {
-	var c mcp.Carriage
+// transportInfo returns the description of the request with this id. The Way may be nil.
+func transportInfo(way Way, id jsonrpc.ID) mcp.TransportInfo {
+	var c mcp.TransportInfo
 	if way != nil {
-		c = way.Carriage()
+		c = way.TransportInfo()
 	}
 	if c.ID = string(id); id.IsString() {
 		c.ID, _ = jsonrpc.Unquote([]byte(id))
@@ -148,7 +148,7 @@ func carriage(way Way, id jsonrpc.ID) mcp.Carriage {
 
 // A Carrier adds facts about the transport of a request and its response to the notes of an
 // observer.
-type Carrier interface{ Watched(by mcp.Noter) }
+type Carrier interface{ Watched(by mcp.NoteObserver) }
 
 // A Reply is the response to a request.
 type Reply struct {

@@ -139,5 +139,5 @@ func (c *modernCall) Notify(ctx context.Context, method string, params json.RawM
 	return c.outlet.notify(ctx, func() []byte { return outgoing(method, params, &c.req.Meta, &c.progress) })
 }
 
-// Carriage implements the method that [mcp.CarriageOf] needs.
-func (c *modernCall) Carriage() mcp.Carriage { return carriage(c.way, c.id) }
+// TransportInfo implements the method that [mcp.TransportInfoOf] needs.
+func (c *modernCall) TransportInfo() mcp.TransportInfo { return transportInfo(c.way, c.id) }

@@ -25,10 +25,10 @@ func asking() *mcp.Server {
 	})
 	mcp.AddTool(s, "ask-twice", func(ctx context.Context, _ struct{}) (string, error) {
 		var rounds int
-		if _, err := mcp.LoadState(ctx, "rounds", &rounds); err != nil {
+		if _, err := mcp.LoadFromLastRound(ctx, "rounds", &rounds); err != nil {
 			return "", err
 		}
-		if err := mcp.SaveState(ctx, "rounds", rounds+1); err != nil {
+		if err := mcp.SaveForNextRound(ctx, "rounds", rounds+1); err != nil {
 			return "", err
 		}
 		first, err := mcp.Elicit[form](ctx, "first?")

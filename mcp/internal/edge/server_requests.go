@@ -24,13 +24,17 @@ type serverRequests struct {
 	own     string // begins the ids, if other replicas have the session, too
 	count   int
 	waiting map[jsonrpc.ID]waitingRequest
+	over    bool // set when no response can arrive any more
 }
 
 // A waitingRequest is one request in serverRequests.
 type waitingRequest struct {
 	asker    mcp.Peer
-	response chan jsonrpc.Message // capacity 1, for one response
+	response chan jsonrpc.Message // capacity 1, for one response; closed if none can arrive
 }
+
+// errInputEnded is the error of a request to a client that closed its side of the connection.
+var errInputEnded = errors.New("the client cannot respond, because the input has ended")
 
 // ask sends a request of asker with the function send. It waits for the response, at most for
 // Options.AskTime.
@@ -50,7 +54,10 @@ func (q *serverRequests) ask(ctx context.Context, s *Session, asker mcp.Peer, se
 		return nil, cannotAsk(r, err)
 	}
 	select {
-	case m := <-response:
+	case m, arrived := <-response:
+		if !arrived {
+			return nil, fmt.Errorf("%s: %w", r.Method, errInputEnded)
+		}
 		if m.Error != nil {
 			return nil, &mcp.Error{Code: m.Error.Code, Message: m.Error.Message, Data: m.Error.Data}
 		}
@@ -77,6 +84,9 @@ func cannotAsk(q mcp.ServerRequest, why error) error {
 func (q *serverRequests) register(asker mcp.Peer) (jsonrpc.ID, chan jsonrpc.Message, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	if q.over {
+		return "", nil, errInputEnded
+	}
 	same := 0
 	for _, w := range q.waiting {
 		if w.asker == asker {
@@ -100,6 +110,17 @@ func (q *serverRequests) forget(id jsonrpc.ID) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	delete(q.waiting, id)
+}
+
+// end makes the waiting and all later requests fail.
+func (q *serverRequests) end() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.over = true
+	for _, w := range q.waiting {
+		close(w.response)
+	}
+	clear(q.waiting)
 }
 
 // Response passes a client's response to the request of the server that waits for it, if there is

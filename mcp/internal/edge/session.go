@@ -295,8 +295,8 @@ type sessionCall struct {
 	progress progress // guarded by the outlet's turn
 }
 
-// Carriage implements the method that [mcp.CarriageOf] needs.
-func (c *sessionCall) Carriage() mcp.Carriage { return carriage(c.way, c.id) }
+// TransportInfo implements the method that [mcp.TransportInfoOf] needs.
+func (c *sessionCall) TransportInfo() mcp.TransportInfo { return transportInfo(c.way, c.id) }
 
 // Notify sends a notification on the request's own stream.
 func (c *sessionCall) Notify(ctx context.Context, method string, params json.RawMessage) error {
@@ -315,5 +315,5 @@ func (c *sessionCall) send(ctx context.Context, message []byte) error {
 	return c.outlet.send(ctx, func() []byte { return message })
 }
 
-// Disconnect closes the connection if the transport can resume; see [mcp.Disconnect].
-func (c *sessionCall) Disconnect() { c.outlet.disconnect() }
+// ReleaseStream closes the connection if the transport can resume; see [mcp.ReleaseStream].
+func (c *sessionCall) ReleaseStream() { c.outlet.disconnect() }

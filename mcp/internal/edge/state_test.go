@@ -25,7 +25,7 @@ func (deaf) Send(context.Context, []byte) error { return nil }
 func rooting() *mcp.Server {
 	s := mcp.NewServer("s", "1")
 	mcp.AddTool(s, "roots", func(ctx context.Context, _ struct{}) (string, error) {
-		roots, err := mcp.RootsWith(ctx, "roots")
+		roots, err := mcp.RootsKeyed(ctx, "roots")
 		return fmt.Sprint(len(roots)), err
 	})
 	return s

@@ -26,7 +26,7 @@ func (e *Edge) lineOf(meta *mcp.Meta) line {
 
 func (s *Session) line() line { return s.edge.lineOf(&s.meta) }
 
-// takes is like passes, for a request of the client. It also passes the observer's Noter to
+// takes is like passes, for a request of the client. It also passes the observer's NoteObserver to
 // carrier.
 func (l *line) takes(ctx context.Context, m *jsonrpc.Message, carrier Carrier) context.Context {
 	seen := l.passes(ctx, true, m.Raw())
@@ -43,7 +43,7 @@ func (l *line) takes(ctx context.Context, m *jsonrpc.Message, carrier Carrier) c
 		}
 	}
 	if seen != ctx && carrier != nil {
-		if n := mcp.NoterOf(seen, note.HTTP); n != nil {
+		if n := mcp.NoteObserverOf(seen, note.HTTP); n != nil {
 			carrier.Watched(n)
 		}
 	}

@@ -49,7 +49,7 @@ type value struct {
 
 // Note passes a note to n. It contains the headers of a request, and the status and headers of the
 // response. If there is no response, status is 0.
-func (x *Exchanges) Note(n mcp.Noter, r *http.Request, status int, header http.Header) {
+func (x *Exchanges) Note(n mcp.NoteObserver, r *http.Request, status int, header http.Header) {
 	one := exchange{r, status, header}
 	if c := x.again(&one); c != nil && c.note != nil {
 		n.Note(note.HTTP, c.note)
@@ -60,9 +60,9 @@ func (x *Exchanges) Note(n mcp.Noter, r *http.Request, status int, header http.H
 
 // A watch records the round trips of one observed request. A nil watch records nothing.
 type watch struct {
-	of    *Exchanges
-	noter mcp.Noter
-	trips atomic.Int32 // number of recorded round trips
+	of       *Exchanges
+	observer mcp.NoteObserver
+	trips    atomic.Int32 // number of recorded round trips
 }
 
 type watchKey struct{}
@@ -70,11 +70,11 @@ type watchKey struct{}
 // watching returns the watch for the request with this context, or nil if no observer wants notes.
 // In the returned context, [Noted] finds the watch.
 func (x *Exchanges) watching(ctx context.Context) (context.Context, *watch) {
-	n := mcp.NoterOf(ctx, note.HTTP)
+	n := mcp.NoteObserverOf(ctx, note.HTTP)
 	if n == nil {
 		return ctx, nil
 	}
-	w := &watch{of: x, noter: n}
+	w := &watch{of: x, observer: n}
 	return context.WithValue(ctx, watchKey{}, w), w
 }
 
@@ -89,9 +89,9 @@ func (w *watch) trip(next http.RoundTripper, r *http.Request) (*http.Response, e
 	case w.trips.Load() > before:
 		return resp, err
 	case err != nil:
-		w.of.Note(w.noter, r, 0, nil)
+		w.of.Note(w.observer, r, 0, nil)
 	default:
-		w.of.Note(w.noter, r, resp.StatusCode, resp.Header)
+		w.of.Note(w.observer, r, resp.StatusCode, resp.Header)
 	}
 	w.trips.Add(1)
 	return resp, err

@@ -69,7 +69,7 @@ func TestEachRoundTripIsNoted(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if resp, err := e.Do(mcp.WithNoter(t.Context(), &n), http.MethodPost, at, http.Header{}, []byte(`{}`)); err == nil {
+			if resp, err := e.Do(mcp.WithNoteObserver(t.Context(), &n), http.MethodPost, at, http.Header{}, []byte(`{}`)); err == nil {
 				resp.Body.Close()
 			}
 			var got [][]string

@@ -56,6 +56,7 @@ func Serve(ctx context.Context, e *edge.Edge, r io.Reader, w io.Writer, interrup
 	case <-ctx.Done():
 		s.stop(interrupt, o.DrainTimeout)
 	}
+	s.connection.EndInput()
 	s.drain(o.DrainTimeout)
 	cancel()
 	await(s.jobs.Wait, o.DrainTimeout)

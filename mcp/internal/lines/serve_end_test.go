@@ -1,6 +1,7 @@
 package lines_test
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -60,5 +61,54 @@ func TestServeEndsThoughTheClientReadsNoNotifications(t *testing.T) {
 		t.Error("Serve runs 10 s after its context ended, with a drain time of 0.5 s")
 		fromServer.Close()
 		<-ended
+	}
+}
+
+// A call that waits for the client's response ends with the input, as no response can arrive.
+func TestServeEndsCallsThatWaitForAClientWhoseInputEnded(t *testing.T) {
+	s := mcp.NewServer("s", "1")
+	asked := make(chan error, 2)
+	mcp.AddTool(s, "ask", func(ctx context.Context, _ struct{}) (string, error) {
+		_, err := mcp.Elicit[struct{ N int }](ctx, "n")
+		asked <- err
+		_, again := mcp.Elicit[struct{ N int }](ctx, "n")
+		asked <- again
+		return "", err
+	})
+	e, err := edge.New(s, edge.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, toServer := io.Pipe()
+	fromServer, w := io.Pipe()
+	ended := make(chan error, 1)
+	go func() {
+		ended <- lines.Serve(t.Context(), e, r, w, nil, mcp.ServeOptions{DrainTimeout: time.Minute})
+		w.Close()
+	}()
+	out := bufio.NewScanner(fromServer)
+	fmt.Fprintln(toServer, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{"elicitation":{}},"clientInfo":{"name":"x","version":"1"}}}`)
+	out.Scan()
+	fmt.Fprintln(toServer, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	fmt.Fprintln(toServer, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"ask","arguments":{}}}`)
+	if out.Scan(); !strings.Contains(out.Text(), "elicitation/create") {
+		t.Fatalf("got %s", out.Text())
+	}
+	toServer.Close()
+	if out.Scan(); !strings.Contains(out.Text(), "the input has ended") || !strings.Contains(out.Text(), `"id":2`) {
+		t.Errorf("the call ended with %s", out.Text())
+	}
+	for range 2 {
+		if err := <-asked; err == nil || !strings.Contains(err.Error(), "the input has ended") {
+			t.Errorf("the tool got %v", err)
+		}
+	}
+	select {
+	case err := <-ended:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Error("Serve waits, with a drain time of one minute")
 	}
 }

@@ -10,10 +10,10 @@ import (
 // A socket is a Way for a stream, which may be a network connection.
 type socket struct{ stream any }
 
-// Carriage implements [edge.Way].
-func (s socket) Carriage() mcp.Carriage {
+// TransportInfo implements [edge.Way].
+func (s socket) TransportInfo() mcp.TransportInfo {
 	network, address, port := RemoteOf(s.stream)
-	return mcp.Carriage{Network: network, Address: address, Port: port}
+	return mcp.TransportInfo{Network: network, Address: address, Port: port}
 }
 
 // RemoteOf returns the network of a connection, and the address of its other side if it has one.

@@ -77,13 +77,13 @@ func (c *conn) newCall(ctx context.Context, req *mcp.Request) (*call, error) {
 }
 
 func (c *conn) register(k *call, req *mcp.Request) error {
-	if p, watched := mcp.PeerAs[interface{ Sent(mcp.Carriage) }](req.Peer); watched {
+	if p, watched := mcp.PeerAs[interface{ Sent(mcp.TransportInfo) }](req.Peer); watched {
 		way := link.WayOf(c.link)
 		spoken := ""
 		if s := c.session.Load(); s != nil {
 			spoken = s.revision.Name
 		}
-		p.Sent(mcp.Carriage{Revision: spoken, ID: string(k.id), Session: way.Session, Network: way.Network, Protocol: way.Protocol, Address: way.Address, Port: way.Port})
+		p.Sent(mcp.TransportInfo{Revision: spoken, ID: string(k.id), Session: way.Session, Network: way.Network, Protocol: way.Protocol, Address: way.Address, Port: way.Port})
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

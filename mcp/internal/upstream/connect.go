@@ -205,7 +205,10 @@ func (c *conn) probe(ctx context.Context) (s *session, timedOut bool, err error)
 			return nil, false, fmt.Errorf("server %q: %w", o.Name, err)
 		}
 		if o.Revision != "" {
-			if err = errors.Join(err, asError(fault)); fault == nil && !errors.Is(err, errNoResponse) && !isRefusal(err) {
+			if errors.Is(err, errNoResponse) {
+				return nil, false, fmt.Errorf("server %q: %w: %w", o.Name, err, context.DeadlineExceeded)
+			}
+			if err = errors.Join(err, asError(fault)); fault == nil && !isRefusal(err) {
 				return nil, false, fmt.Errorf("server %q: server/discover: %w", o.Name, err)
 			}
 			return nil, false, &mcp.RevisionError{Server: o.Name, Revision: o.Revision, Err: err} // legacy servers return any kind of error, or none

@@ -16,7 +16,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// notedNames holds the tolerances that a request's Noter gets.
+// notedNames holds the tolerances that a request's NoteObserver gets.
 type notedNames struct {
 	mu    sync.Mutex
 	names []string
@@ -99,7 +99,7 @@ func TestOddServer(t *testing.T) {
 					answers = answers[1:]
 				})
 				var noted notedNames
-				got, err := tt.do(mcp.WithNoter(t.Context(), &noted), c)
+				got, err := tt.do(mcp.WithNoteObserver(t.Context(), &noted), c)
 				var fault *mcp.Error
 				if errors.As(err, &fault) {
 					got = fmt.Sprintf("error %d %s", fault.Code, fault.Message)

@@ -53,7 +53,7 @@ type Flags struct {
 	Model        ModelFlags
 	Search       searchFlags
 	Limits       host.Limits
-	budget       host.Budget
+	budget       host.WindowShares
 	Trace        bool
 	traceFile    string
 	resume       string

@@ -91,9 +91,9 @@ func (t *Setup) setUp(ctx context.Context) (err error) {
 	if t.rules.Policy, err = AskInsteadOfRedact(t.rules.Policy); err != nil {
 		return err
 	}
-	t.Options = host.Options{Model: m, Limits: f.Limits, Budget: f.budget, Search: t.Search, Logger: a.Logger()}
+	t.Options = host.Options{Model: m, Limits: f.Limits, WindowShares: f.budget, Search: t.Search, Logger: a.Logger()}
 	if a.Launch.Traffic != nil {
-		t.Options.Noter = func(server, method, name string) mcp.Noter {
+		t.Options.NoteObserver = func(server, method, name string) mcp.NoteObserver {
 			return a.Launch.Traffic.Calling(ClientName, server, method, name)
 		}
 	}

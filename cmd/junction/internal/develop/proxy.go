@@ -151,7 +151,7 @@ func proxy(ctx context.Context, a *cli.App, f up.Front, t launch.Target) error {
 		came.Store(true)
 		result, err := server.Handle(of, req)
 		if f.KnowsCallers() {
-			err = mcp.PublicError(err)
+			err = mcp.RedactError(err)
 		}
 		return result, err
 	})))

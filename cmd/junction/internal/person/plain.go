@@ -41,7 +41,7 @@ const CommandLine = "command line"
 func (p *Plain) cards() host.Person { return tui.NewLines(p.Person, p.OnDisk) }
 
 // Consent shows the card and asks the user.
-func (p *Plain) Consent(ctx context.Context, card host.Card) (host.Verdict, error) {
+func (p *Plain) Consent(ctx context.Context, card host.ApprovalCard) (host.Verdict, error) {
 	if p.Person == nil {
 		return p.inAdvance(card)
 	}
@@ -58,7 +58,7 @@ func (p *Plain) Review(ctx context.Context, reviews []host.Review) ([]host.Revie
 }
 
 // inAdvance returns the verdict of the command line about a call.
-func (p *Plain) inAdvance(card host.Card) (host.Verdict, error) {
+func (p *Plain) inAdvance(card host.ApprovalCard) (host.Verdict, error) {
 	reasons := plaintext.Line(strings.Join(card.Reasons, "; "), maxReason)
 	if card.Agent != "" {
 		reasons = "sub-agent " + plaintext.Line(card.Agent, maxName) + "; " + reasons
@@ -79,7 +79,7 @@ func (p *Plain) inAdvance(card host.Card) (host.Verdict, error) {
 	return host.Verdict{}, host.ErrNobody
 }
 
-func name(card host.Card) string {
+func name(card host.ApprovalCard) string {
 	what := card.Tool
 	if card.Resource != "" {
 		what = card.Resource

@@ -21,17 +21,17 @@ func TestFlagsDecideWithoutAUser(t *testing.T) {
 	const remedy, onlyAsked = "--allow 'files/write'", "your yes at a terminal"
 	for _, c := range []struct {
 		name     string
-		card     host.Card
+		card     host.ApprovalCard
 		allow    bool
 		reported string
 		never    string
 	}{
-		{"what the rules ask about is not called, and the remedy is named", host.Card{}, false, remedy, onlyAsked},
-		{"a rule of a file is no yes to what was read since", host.Card{Allowed: ofFile}, false, remedy, onlyAsked},
-		{"a rule of the command line is, and it is reported", host.Card{Allowed: ofLine}, true, "was allowed in advance by --allow files/write (untrusted text was read)", "not called"},
-		{"a secret is sent by no rule, and no remedy is named that would not help", host.Card{Allowed: ofLine, Secret: true}, false, onlyAsked, "--allow 'files"},
-		{"it is said which sub-agent wanted the call", host.Card{Agent: "scout"}, false, "(sub-agent scout; untrusted text was read)", onlyAsked},
-		{"a resource is not read, and the remedy for tools is not named", host.Card{Resource: "file:///a"}, false, "files/file:///a", "--allow"},
+		{"what the rules ask about is not called, and the remedy is named", host.ApprovalCard{}, false, remedy, onlyAsked},
+		{"a rule of a file is no yes to what was read since", host.ApprovalCard{Allowed: ofFile}, false, remedy, onlyAsked},
+		{"a rule of the command line is, and it is reported", host.ApprovalCard{Allowed: ofLine}, true, "was allowed in advance by --allow files/write (untrusted text was read)", "not called"},
+		{"a secret is sent by no rule, and no remedy is named that would not help", host.ApprovalCard{Allowed: ofLine, Secret: true}, false, onlyAsked, "--allow 'files"},
+		{"it is said which sub-agent wanted the call", host.ApprovalCard{Agent: "scout"}, false, "(sub-agent scout; untrusted text was read)", onlyAsked},
+		{"a resource is not read, and the remedy for tools is not named", host.ApprovalCard{Resource: "file:///a"}, false, "files/file:///a", "--allow"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var out bytes.Buffer
@@ -99,7 +99,7 @@ func TestApprovalsInAdvanceHoldWithoutAUser(t *testing.T) {
 func TestTheSameIsReportedOnceInARun(t *testing.T) {
 	var out bytes.Buffer
 	plain := person.Plain{Screen: terminal.NewScreen(&out)}
-	card := host.Card{Server: "files", Tool: "write", Reasons: []string{"it may write and delete, and may reach other systems; no rule allows it yet"}}
+	card := host.ApprovalCard{Server: "files", Tool: "write", Reasons: []string{"it may write and delete, and may reach other systems; no rule allows it yet"}}
 	plain.Tell(host.Event{Run: 1, Listed: &host.Listed{}})
 	for range 3 {
 		if _, err := plain.Consent(t.Context(), card); !errors.Is(err, host.ErrNobody) {
@@ -149,7 +149,7 @@ func TestACardSaysWhichSubAgentWantsTheCall(t *testing.T) {
 	var out bytes.Buffer
 	screen := terminal.NewScreen(&out)
 	plain := person.Plain{Screen: screen, Person: terminal.NewPerson(strings.NewReader("n\n"), screen)}
-	if _, err := plain.Consent(t.Context(), host.Card{Server: "files", Tool: "write", Agent: "scout\nof", Reasons: []string{"it writes"}}); err != nil {
+	if _, err := plain.Consent(t.Context(), host.ApprovalCard{Server: "files", Tool: "write", Agent: "scout\nof", Reasons: []string{"it writes"}}); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(out.String(), "files · write\nsub-agent: scout of\n! it writes\n") {
@@ -162,7 +162,7 @@ func TestCardShowsArguments(t *testing.T) {
 	screen := terminal.NewScreen(&out)
 	plain := person.Plain{Screen: screen, Person: terminal.NewPerson(strings.NewReader("y\n"), screen)}
 	yes := true
-	verdict, err := plain.Consent(t.Context(), host.Card{
+	verdict, err := plain.Consent(t.Context(), host.ApprovalCard{
 		Server: "bank", Tool: "pay", Title: "Pay", Description: "Pays somebody.", Reasons: []string{"a secret is sent"},
 		Annotations: mcp.ToolAnnotations{DestructiveHint: &yes},
 		Arguments:   []byte(`{"to_account":9007199254740993,"rate":1e400,"note":"<b>","hidden":"a` + "\u200b" + `b","text":{"old":"a\nb\nc","new":"a\nd\nc"}}`),

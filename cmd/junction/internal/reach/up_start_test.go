@@ -20,7 +20,7 @@ import (
 func TestOutputOfASlowStartIsShownOnce(t *testing.T) {
 	err := fmt.Errorf("server %q: %w", "x", launch.StartTimeoutError(time.Minute, "its standard error ends with: fetching"))
 	want := `server "x": no handshake within 1m0s; the operator's log has more; "startTimeout" in its entry allows more time`
-	if got := mcp.PublicError(err).Error(); got != want {
+	if got := mcp.RedactError(err).Error(); got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }

@@ -137,7 +137,7 @@ func (x *Exchanging) exchange(ctx context.Context) (*oauth.Exchange, error) {
 	if err != nil {
 		return nil, s.Located(err)
 	}
-	o := oauth.ExchangeOptions{Audience: s.OAuth.Audience, Issuer: s.OAuth.Issuer, Caller: auth.CallerOf, Base: base}
+	o := oauth.ExchangeOptions{Audience: s.OAuth.Audience, Issuer: s.OAuth.Issuer, Caller: auth.TokenCallerOf, Base: base}
 	if o.Client, err = x.app.Launch.TokenOptions(*s.OAuth, nil); err != nil {
 		return nil, s.Located(err)
 	}
@@ -153,7 +153,7 @@ func (x *Exchanging) exchange(ctx context.Context) (*oauth.Exchange, error) {
 func (x *Exchanging) CallerOf(ctx context.Context, req *mcp.Request) (any, error) {
 	// Over HTTP+SSE the token is that of the request that opened the stream. A message with other
 	// rights gets at most the rights of that token.
-	caller, found := auth.CallerOf(ctx)
+	caller, found := auth.TokenCallerOf(ctx)
 	p := req.Principal
 	switch {
 	case !found || p == nil:

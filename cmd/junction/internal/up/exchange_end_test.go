@@ -35,7 +35,7 @@ func exchangeDesk(t *testing.T, token auth.Token, first http.Header) (_ *up.Acce
 	x, one := exchanging(t, func(string) (*auth.Token, error) { one := token; return &one, nil })
 	principal, _ := x.At("/mcp")
 	var got *oauth.Exchanged
-	endpoint := auth.Carry(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	endpoint := auth.KeepToken(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p, err := principal(r)
 		if err != nil {
 			t.Fatalf("the owner: %v", err)

@@ -22,7 +22,7 @@ func exchanging(t *testing.T, verify verifierFunc) (*up.Access, *up.Exchanging) 
 	t.Helper()
 	x := &up.Access{Refused: up.RefusalCounter{Log: slog.New(slog.DiscardHandler)}, Origins: []string{"http://127.0.0.1:1"}, Issuers: []string{"https://login.example.com"}, Guards: map[string]*auth.Guard{}, Exchanges: &up.Exchanges{}}
 	x.Verifier = verify
-	made, err := oauth.NewExchange("http://127.0.0.1:1/files", oauth.ExchangeOptions{Caller: auth.CallerOf, Base: open{}, Client: oauth.Options{HTTP: &http.Client{Transport: open{}}}})
+	made, err := oauth.NewExchange("http://127.0.0.1:1/files", oauth.ExchangeOptions{Caller: auth.TokenCallerOf, Base: open{}, Client: oauth.Options{HTTP: &http.Client{Transport: open{}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,13 +43,13 @@ func TestRevokedTokensEndExchangedOnes(t *testing.T) {
 	})
 	principal, _ := x.At("/mcp")
 	var got *oauth.Exchanged
-	endpoint := auth.Carry(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	endpoint := auth.KeepToken(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p, err := principal(r)
 		if err != nil {
 			w.WriteHeader(http.StatusUnauthorized)
 			return
 		}
-		caller, found := auth.CallerOf(r.Context())
+		caller, found := auth.TokenCallerOf(r.Context())
 		if !found || strings.Contains(fmt.Sprintf("%v %+v %#v", p, *p, caller), "t0ken") || caller.Token.Reveal() != "t0ken" {
 			t.Errorf("%+v came as %+v", p, caller)
 		}

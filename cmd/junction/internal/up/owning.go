@@ -131,7 +131,7 @@ func (o *owning) leave() (farewell func()) {
 }
 
 // Claim implements [gateway.Owners].
-func (o *owning) Claim(ctx context.Context, server, key string) (*gateway.Right, mcp.Handler, error) {
+func (o *owning) Claim(ctx context.Context, server, key string) (*gateway.Lease, mcp.Handler, error) {
 	replica, err := o.owners.Find(ctx, key)
 	if err != nil {
 		return nil, nil, o.storeError(err)
@@ -149,7 +149,7 @@ func (o *owning) Claim(ctx context.Context, server, key string) (*gateway.Right,
 		}
 		right, err := o.owners.Claim(ctx, key, fmt.Sprintf("an instance of server %q", server))
 		if err == nil {
-			own := gateway.Right(right)
+			own := gateway.Lease(right)
 			return &own, nil, nil
 		}
 		other, is := errors.AsType[*replicas.ElsewhereError](err)

@@ -464,7 +464,7 @@ func (d *Doors) At(path string, h mcp.Handler) EndpointHandler {
 		e = streamable.HandlerWith(h, o)
 	}
 	if d.Access != nil && d.Access.Verifier != nil && d.Access.Exchanges != nil {
-		e = carried{e, auth.Carry(e), &d.Access.Exchanges.some}
+		e = carried{e, auth.KeepToken(e), &d.Access.Exchanges.some}
 	}
 	d.Open[path] = e
 	return e

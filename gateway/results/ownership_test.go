@@ -14,7 +14,7 @@ import (
 
 // A long result can be read only with the scopes of its tool, by the client that called it, and in
 // the same profile. Results of one user do not displace those of others.
-func TestLongResultsHaveGrants(t *testing.T) {
+func TestLongResultsHaveOwners(t *testing.T) {
 	h := middleware.ToolScopes(map[string][]string{"text": {"admin"}})(results.Middleware(results.Options{Server: "l", Max: 1_000, Store: results.NewStore(100_000)})(long()))
 	as := func(part string, p mcp.Principal, method, params string) (string, error) {
 		req := mcp.NewRequest(method, json.RawMessage(params))

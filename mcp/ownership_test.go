@@ -9,7 +9,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-func TestGrantee(t *testing.T) {
+func TestPrincipalKey(t *testing.T) {
 	p := func(client string, scopes ...string) *mcp.Principal {
 		return &mcp.Principal{Issuer: "i", Subject: "ada", ClientID: client, Scopes: scopes}
 	}
@@ -23,13 +23,13 @@ func TestGrantee(t *testing.T) {
 		{nil, nil, true},
 		{nil, p(""), false},
 	} {
-		if same := c.a.Grantee() == c.b.Grantee(); same != c.same {
+		if same := c.a.Key() == c.b.Key(); same != c.same {
 			t.Errorf("%+v and %+v: the same: %t", c.a, c.b, same)
 		}
 	}
 }
 
-func TestGrantAllows(t *testing.T) {
+func TestOwnershipAllows(t *testing.T) {
 	call := mcp.NewRequest("tools/call", []byte(`{"name":"dig"}`))
 	owner := mcp.Principal{Issuer: "i", Subject: "ada", ClientID: "c", Scopes: []string{"admin", "read"}}
 	call.Principal = &owner
@@ -42,10 +42,10 @@ func TestGrantAllows(t *testing.T) {
 		}
 	}
 	part := granted.WithPart(t.Context(), "p")
-	decided := mcp.GrantOf(granted.Decide(part, "tools/call", "dig", needs("admin")), call)
-	undecided := mcp.GrantOf(part, call)
-	free := mcp.GrantOf(granted.Decide(part, "tools/call", "dig", needs()), call)
-	unknown := mcp.GrantOf(part, mcp.NewRequest("tools/call", []byte(`{"name":"dig"}`)))
+	decided := mcp.OwnershipOf(granted.Decide(part, "tools/call", "dig", needs("admin")), call)
+	undecided := mcp.OwnershipOf(part, call)
+	free := mcp.OwnershipOf(granted.Decide(part, "tools/call", "dig", needs()), call)
+	unknown := mcp.OwnershipOf(part, mcp.NewRequest("tools/call", []byte(`{"name":"dig"}`)))
 	with := func(change func(p *mcp.Principal)) *mcp.Principal {
 		p := owner
 		change(&p)
@@ -53,7 +53,7 @@ func TestGrantAllows(t *testing.T) {
 	}
 	scopes := func(all ...string) *mcp.Principal { return with(func(p *mcp.Principal) { p.Scopes = all }) }
 	for name, c := range map[string]struct {
-		grant mcp.Grant
+		grant mcp.Ownership
 		ctx   context.Context
 		who   *mcp.Principal
 		want  string // "", "lacks" or "another's"
@@ -79,7 +79,7 @@ func TestGrantAllows(t *testing.T) {
 	} {
 		err, got := c.grant.Allows(c.ctx, c.who), ""
 		switch {
-		case errors.Is(err, mcp.ErrNotGranted):
+		case errors.Is(err, mcp.ErrNotOwner):
 			got = "another's"
 		case errors.As(err, new(*mcp.ScopeError)):
 			got = "lacks"

@@ -20,7 +20,7 @@ import (
 
 // Requests about a task need the scopes of its tool, whatever is between the tasks and the scopes.
 // They must come from the same client of the same user.
-func TestRequestsAboutATaskNeedItsGrant(t *testing.T) {
+func TestRequestsAboutATaskNeedItsOwner(t *testing.T) {
 	arrangements := map[string]struct {
 		tool  tasks.Tool
 		build func(*tasks.Tasks, mcp.Middleware, mcp.Handler) mcp.Handler

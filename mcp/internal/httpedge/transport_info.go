@@ -10,9 +10,10 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// Carriage describes how a request arrived. The parameter session is the session's id, or empty.
-func Carriage(r *http.Request, session string) mcp.Carriage {
-	c := mcp.Carriage{Network: "tcp", Protocol: "http", ProtocolVersion: fmt.Sprintf("%d.%d", r.ProtoMajor, r.ProtoMinor), Session: redact.Digest(session)}
+// TransportInfo describes how a request arrived. The parameter session is the session's id, or
+// empty.
+func TransportInfo(r *http.Request, session string) mcp.TransportInfo {
+	c := mcp.TransportInfo{Network: "tcp", Protocol: "http", ProtocolVersion: fmt.Sprintf("%d.%d", r.ProtoMajor, r.ProtoMinor), Session: redact.Digest(session)}
 	if r.ProtoMinor == 0 && r.ProtoMajor > 1 {
 		c.ProtocolVersion = strconv.Itoa(r.ProtoMajor)
 	}
