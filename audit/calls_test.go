@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/junction-mcp/junction/audit"
@@ -170,7 +172,7 @@ func TestFollowReturnsNewLines(t *testing.T) {
 		}
 	}()
 	n, last := 0, -1
-	for line, err := range audit.Follow(ctx, []string{dir}, audit.Filter{Kind: "call"}) {
+	for line, err := range audit.Follow(ctx, func() ([]string, error) { return []string{dir}, nil }, audit.Filter{Kind: "call"}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -189,6 +191,49 @@ func TestFollowReturnsNewLines(t *testing.T) {
 	}
 	cancel()
 	<-writing
+}
+
+// A process that starts later begins a log of its own, whose first lines are new, too.
+func TestFollowReturnsLinesOfALogThatBegins(t *testing.T) {
+	key, _ := audit.NewKey(make([]byte, 32))
+	folder := t.TempDir()
+	var mu sync.Mutex
+	var dirs []string
+	begin := func(n int) {
+		dir := filepath.Join(folder, fmt.Sprint("audit-", n))
+		log, err := audit.Open(dir, audit.Options{Key: key})
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		t.Cleanup(func() { log.Close() })
+		if err := log.Append(&audit.Record{Kind: "call", Name: fmt.Sprint("in log ", n)}); err != nil {
+			t.Error(err)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		dirs = append(dirs, dir)
+	}
+	begin(0)
+	looked, hasBegun := 0, make(chan struct{})
+	all := func() ([]string, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if looked++; looked == 2 {
+			close(hasBegun)
+		}
+		return slices.Clone(dirs), nil
+	}
+	go func() {
+		<-hasBegun
+		begin(1)
+	}()
+	for line, err := range audit.Follow(t.Context(), all, audit.Filter{Kind: "call"}) {
+		if err != nil || !strings.Contains(string(line), `"in log 1"`) || !strings.Contains(string(line), `"log":`) {
+			t.Errorf("%s, %v", line, err)
+		}
+		break
+	}
 }
 
 func ExampleLog_Calls() {

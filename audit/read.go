@@ -95,16 +95,26 @@ func (p *pulled) advance() (ok bool) {
 	return true
 }
 
-// Follow returns the matching lines that are written from now on, until ctx is done. If there are
-// several logs, each line has the folder of its log as the member "log". An error ends the sequence.
-func Follow(ctx context.Context, dirs []string, f Filter) iter.Seq2[json.RawMessage, error] {
+// Follow returns the matching lines that are written from now on, until ctx is done. It calls dirs
+// for the folders of the logs again and again, as a process may begin a log. If there are several
+// logs, each line has the folder of its log as the member "log". An error ends the sequence.
+func Follow(ctx context.Context, dirs func() ([]string, error), f Filter) iter.Seq2[json.RawMessage, error] {
 	return func(yield func(json.RawMessage, error) bool) {
-		at := make([]place, len(dirs))
+		places := map[string]*place{}
 		fits := filters.Fits(&f)
 		readNew := func(since time.Time, fits func([]byte) bool) error {
-			for i, dir := range dirs {
-				if err := read(dir, since, fits, &at[i], func(line json.RawMessage, err error) bool {
-					if err == nil && len(dirs) > 1 {
+			all, err := dirs()
+			if err != nil {
+				return err
+			}
+			for _, dir := range all {
+				at := places[dir]
+				if at == nil {
+					at = new(place)
+					places[dir] = at
+				}
+				if err := read(dir, since, fits, at, func(line json.RawMessage, err error) bool {
+					if err == nil && len(all) > 1 {
 						line = inLog(line, dir)
 					}
 					return yield(line, err)

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/junction-mcp/junction/internal/filelock"
@@ -117,12 +118,23 @@ func (r *Record) paths() []string {
 func (r *Record) Remedy() string {
 	name := r.Host
 	if name == "" {
-		name = "--file " + r.Path
+		name = "--file " + shellWord(r.Path)
 	}
 	if r.Connected {
 		return "junction host disconnect " + name
 	}
 	return "junction host tap --undo"
+}
+
+// shellWord quotes a path for a shell, if necessary.
+func shellWord(path string) string {
+	switch {
+	case !strings.ContainsAny(path, " \t\n\"'$&|;<>()*?[]{}#!`%^") && (filepath.Separator == '\\' || !strings.Contains(path, `\`)):
+		return path
+	case filepath.Separator == '\\': // such paths contain no quotes
+		return `"` + path + `"`
+	}
+	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
 }
 
 // restoreAt undoes a change in one file.

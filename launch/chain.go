@@ -180,11 +180,23 @@ func isThisProgram(p place.Place, command string) bool {
 	return err == nil && p.Real(command) == p.Real(self)
 }
 
-// StartsUp reports whether t starts the program of this process as junction up.
+// StartsUp reports whether t starts the program of this process as junction up. It reports false for
+// a program that is found by the folder or the PATH of the entry, as that may be another one of the
+// same name.
 func (t *Target) StartsUp(p place.Place) bool {
 	s := t.Server
 	if s == nil || t.IsInstalled || !t.IsProgram() || len(s.Args) == 0 || s.Args[0] != "up" {
 		return false
+	}
+	if !filepath.IsAbs(s.Command) {
+		for name := range s.Env {
+			if strings.EqualFold(name, "PATH") {
+				return false
+			}
+		}
+		if s.Dir != "" && filepath.Base(s.Command) != s.Command {
+			return false
+		}
 	}
 	command, err := p.LookPath(s.Command)
 	return err == nil && isThisProgram(p, command)

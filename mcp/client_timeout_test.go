@@ -134,3 +134,34 @@ func (p *prefixed) Write(b []byte) (int, error) {
 	}
 	return p.Conn.Write(b)
 }
+
+// TestAStrayLineIsNamedOnce has a caller with a deadline of its own, such as a gateway's.
+func TestAStrayLineIsNamedOnce(t *testing.T) {
+	s := mcp.NewServer("s", "1")
+	written := new(prefixed)
+	mcp.AddTool(s, "prints", func(context.Context, struct{}) (string, error) {
+		written.next.Store(true)
+		return "done", nil
+	})
+	for _, revision := range []string{"2025-11-25", "2026-07-28"} {
+		synctest.Test(t, func(t *testing.T) {
+			ours, theirs := net.Pipe()
+			written.Conn = theirs
+			var served sync.WaitGroup
+			served.Go(func() { _ = stream.ServeConn(t.Context(), written, s) })
+			defer served.Wait()
+			c, err := mcp.DialWith(t.Context(), stream.Over(ours, "s"), mcp.ClientOptions{Name: "s", Revision: revision, Bridge: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			defer cancel()
+			req := mcp.NewRequest("tools/call", []byte(`{"name":"prints"}`))
+			_, err = c.Handle(ctx, req)
+			if err == nil || strings.Count(err.Error(), "a line that is not a message") != 1 {
+				t.Errorf("%s: %v", revision, err)
+			}
+		})
+	}
+}

@@ -30,8 +30,10 @@ type Connection struct {
 	// message.
 	Way Way
 
-	mu      sync.Mutex
-	session *Session
+	mu         sync.Mutex
+	session    *Session
+	unread     int  // batches that run, which may have responses to requests to the client
+	inputEnded bool // set by EndInput
 }
 
 // NewConnection returns a connection that sends its messages to out. Several goroutines call out at
@@ -71,11 +73,36 @@ func (c *Connection) Held() int { return c.held.Held() }
 func (c *Connection) Refuse() { c.calls.Close(ErrShutdown) }
 
 // EndInput makes requests to the client fail, as no more messages will be accepted. Calls that wait
-// for the client then end at once.
+// for the client then end at once, or after the batches that were accepted before.
 func (c *Connection) EndInput() {
-	if s := c.current(); s != nil {
+	c.mu.Lock()
+	s := c.session
+	c.inputEnded = true
+	waits := c.unread > 0
+	c.mu.Unlock()
+	if s != nil && !waits {
 		s.requests.end()
 	}
+}
+
+// batchBegins records a batch, which may have responses to requests to the client.
+func (c *Connection) batchBegins(j *Job) {
+	c.batches.Begin(c.ctx, j, false, 0) // the requests in the batch begin later, one by one
+	c.mu.Lock()
+	c.unread++
+	c.mu.Unlock()
+}
+
+func (c *Connection) batchEnds(j *Job) {
+	c.mu.Lock()
+	s := c.session
+	c.unread--
+	last := c.inputEnded && c.unread == 0
+	c.mu.Unlock()
+	if s != nil && last {
+		s.requests.end()
+	}
+	c.batches.End(j)
 }
 
 // Drain waits until only subscriptions are running or ctx is done.
@@ -113,7 +140,7 @@ func (c *Connection) AcceptOf(j *Job, data []byte, principal *mcp.Principal) boo
 		if j.batch = data; !c.hold(j, len(data)) {
 			j.reply = jsonrpc.AppendError(nil, "", tooMuchHeld())
 		} else {
-			c.batches.Begin(c.ctx, j, false, 0) // the requests in the batch begin later, one by one
+			c.batchBegins(j)
 		}
 		return true
 	}
@@ -207,7 +234,7 @@ func (j *Job) Run(dst []byte) []byte {
 	case j.reply != nil:
 		return append(dst, j.reply...)
 	case j.batch != nil:
-		defer c.batches.End(j)
+		defer c.batchEnds(j)
 		return c.batch(dst, j)
 	}
 	defer c.calls.End(j.message.ID.Plain())

@@ -112,3 +112,39 @@ func TestServeEndsCallsThatWaitForAClientWhoseInputEnded(t *testing.T) {
 		t.Error("Serve waits, with a drain time of one minute")
 	}
 }
+
+// A response that a client sends in a batch just before the end of the input still counts.
+func TestServeUsesAResponseInABatchBeforeTheEndOfTheInput(t *testing.T) {
+	s := mcp.NewServer("s", "1")
+	mcp.AddTool(s, "ask", func(ctx context.Context, _ struct{}) (string, error) {
+		_, err := mcp.Roots(ctx)
+		return "heard", err
+	})
+	e, err := edge.New(s, edge.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 300 {
+		r, toServer := io.Pipe()
+		fromServer, w := io.Pipe()
+		go func() {
+			lines.Serve(t.Context(), e, r, w, nil, mcp.ServeOptions{DrainTimeout: time.Minute})
+			w.Close()
+		}()
+		out := bufio.NewScanner(fromServer)
+		fmt.Fprintln(toServer, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{"roots":{}},"clientInfo":{"name":"x","version":"1"}}}`)
+		out.Scan()
+		fmt.Fprintln(toServer, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+		fmt.Fprintln(toServer, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"ask","arguments":{}}}`)
+		out.Scan()
+		var asked struct{ ID json.RawMessage }
+		if err := json.Unmarshal(out.Bytes(), &asked); err != nil {
+			t.Fatalf("%s: %v", out.Text(), err)
+		}
+		fmt.Fprintf(toServer, `[{"jsonrpc":"2.0","id":%s,"result":{"roots":[]}}]`+"\n", asked.ID)
+		toServer.Close()
+		if out.Scan(); !strings.Contains(out.Text(), "heard") {
+			t.Fatalf("the call ended with %s", out.Text())
+		}
+	}
+}

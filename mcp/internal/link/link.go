@@ -91,8 +91,12 @@ func WayOf(l Link) Way {
 }
 
 // WithStray adds the last line that the server wrote and that is not a message to the error of a
-// request that was given up. It asks the method Stray of the link, if there is one.
+// request that was given up, unless the error has it. It asks the method Stray of the link, if there
+// is one.
 func WithStray(l Link, err error) error {
+	if _, has := errors.AsType[*StrayError](err); has {
+		return err
+	}
 	if s, ok := l.(interface{ Stray() string }); ok {
 		if line := s.Stray(); line != "" {
 			return &StrayError{Err: err, Line: line}

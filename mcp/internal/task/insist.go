@@ -35,6 +35,9 @@ func Passes(err error) bool {
 func (w *Waiter) insist(ctx context.Context, method string, params json.RawMessage, poll time.Duration) (mcp.Result, error) {
 	for lost := 1; ; lost++ {
 		result, err := w.Do(ctx, method, params)
+		if errors.Is(err, mcp.ErrNotSent) {
+			err = begunError{err}
+		}
 		switch {
 		case err == nil || ctx.Err() != nil || !Passes(err):
 			return result, err
@@ -46,6 +49,16 @@ func (w *Waiter) insist(ctx context.Context, method string, params json.RawMessa
 		}
 	}
 }
+
+// A begunError is the error of a request about a task that was not sent. It is no [mcp.ErrNotSent],
+// because the server has got the call that became the task.
+type begunError struct{ error }
+
+func (e begunError) Is(target error) bool {
+	return target != mcp.ErrNotSent && errors.Is(e.error, target)
+}
+
+func (e begunError) As(target any) bool { return errors.As(e.error, target) }
 
 // unreadable returns the error for an invalid task of the server. It is final, as the server would
 // send the same task again.

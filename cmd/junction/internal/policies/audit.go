@@ -229,10 +229,7 @@ func auditTailCommand(a *cli.App) *cobra.Command {
 		Short: "Print new lines as they are written",
 		Long:  "Print the lines that are written from now on, until Ctrl-C.\n\n" + auditHelp + "\n\n" + auditExitHelp,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			folders, err := auditArguments(a.Place, args)
-			if err != nil {
-				return err
-			}
+			folders := func() ([]string, error) { return auditArguments(a.Place, args) }
 			var f audit.Filter
 			if err := FilterError(chosen(&f)); err != nil {
 				return err
