@@ -115,7 +115,7 @@ func TestRequestsToAServerThatDoesNotRespondFailAtOnceUntilAPingGetsAResponse(t 
 func TestReasonsForLostRequestsAreLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &moody{}
-		g := gateway.New(gateway.Options{Logger: quiet, PublicErrors: true})
+		g := gateway.New(gateway.Options{Logger: quiet, RedactErrors: true})
 		defer g.Close()
 		must(t, add(g, "s", s.dial(15*time.Second)))
 		must(t, g.Settle(t.Context()))

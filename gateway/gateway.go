@@ -53,10 +53,10 @@ type Options struct {
 	// MaxStarts is the maximum number of programs that start at the same time. The default is four
 	// for each processor and at least eight, fewer if too little memory is free.
 	MaxStarts int
-	// PublicErrors reduces errors for clients to [mcp.RedactError], which hides failures in the
+	// RedactErrors reduces errors for clients to [mcp.RedactError], which hides failures in the
 	// requests of other clients. It is meant for gateways whose clients belong to different users.
 	// [Status] and logs contain the whole error.
-	PublicErrors bool
+	RedactErrors bool
 	// Unanswered is the number of requests to a member in a row without a response, after which
 	// further ones fail at once until the member answers a ping; the default is 5.
 	Unanswered int
@@ -313,7 +313,7 @@ func (g *Gateway) routed(req *mcp.Request, ask func() (mcp.Result, error)) (resu
 
 // shown returns an error in the form for clients.
 func (g *Gateway) shown(err error) error {
-	if err == nil || !g.options.PublicErrors {
+	if err == nil || !g.options.RedactErrors {
 		return err
 	}
 	return mcp.RedactError(err)

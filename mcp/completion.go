@@ -3,12 +3,8 @@ package mcp
 import (
 	"context"
 	"fmt"
-	"maps"
-	"reflect"
-	"slices"
 	"strings"
 
-	"github.com/junction-mcp/junction/internal/nearest"
 	"github.com/junction-mcp/junction/internal/schema"
 )
 
@@ -63,17 +59,10 @@ type Completer func(ctx context.Context, req CompletionRequest) (*Completion, er
 
 // CompleteFrom returns a Completer that completes arguments from fixed values. The map words
 // contains the values of each argument by name. A value matches if it begins with the typed text,
-// regardless of case. [Server.AddCompletion] panics if the prompt or template has no argument of
-// one of the names.
-//
-//go:noinline
-func CompleteFrom(words map[string][]string) Completer { // not inlined, so that all its results have the same code; see wordsOf
-	return func(ctx context.Context, req CompletionRequest) (*Completion, error) {
+// regardless of case.
+func CompleteFrom(words map[string][]string) Completer {
+	return func(_ context.Context, req CompletionRequest) (*Completion, error) {
 		c := &Completion{}
-		if all, asked := ctx.Value(wordsKey{}).(*map[string][]string); asked {
-			*all = words
-			return c, nil
-		}
 		for _, word := range words[req.Argument.Name] {
 			if typed := req.Argument.Value; len(word) >= len(typed) && strings.EqualFold(word[:len(typed)], typed) {
 				c.Values = append(c.Values, word)
@@ -81,46 +70,6 @@ func CompleteFrom(words map[string][]string) Completer { // not inlined, so that
 		}
 		return c, nil
 	}
-}
-
-type wordsKey struct{}
-
-// wordsOf returns the words of a result of [CompleteFrom], and nil for any other Completer, which it
-// does not call.
-func wordsOf(complete Completer) (words map[string][]string) {
-	if reflect.ValueOf(complete).Pointer() == reflect.ValueOf(CompleteFrom(nil)).Pointer() {
-		_, _ = complete(context.WithValue(context.Background(), wordsKey{}, &words), CompletionRequest{}) // never fails
-	}
-	return words
-}
-
-// arguments returns the names of the arguments of a registered prompt or resource template.
-func (s *Server) arguments(ref CompletionReference) (names []string) {
-	if t, ok := find[*template](&s.templates, ref.URI); ok {
-		return t.match.Variables()
-	}
-	if p, ok := find[*prompt](&s.prompts, ref.Name); ok {
-		for _, a := range p.arguments {
-			names = append(names, a.Name)
-		}
-	}
-	return names
-}
-
-// checkWords returns an error if a result of [CompleteFrom] completes an argument that does not
-// exist.
-func (s *Server) checkWords(ref CompletionReference, complete Completer) error {
-	known := s.arguments(ref)
-	for _, name := range slices.Sorted(maps.Keys(wordsOf(complete))) {
-		if slices.Contains(known, name) {
-			continue
-		}
-		if meant := nearest.Name(name, known); meant != "" {
-			return fmt.Errorf("there is no argument %q; did you mean %q?", name, meant)
-		}
-		return fmt.Errorf("there is no argument %q; there are %q", name, known)
-	}
-	return nil
 }
 
 // AddCompletion registers a Completer for the arguments of a prompt or a resource template. The
@@ -147,9 +96,6 @@ func (s *Server) registerCompletion(ref CompletionReference, complete Completer,
 		return fmt.Errorf("completion of %q: the completer is nil", name)
 	case !s.completable(ref):
 		return fmt.Errorf("completion of %q: there is no such prompt or resource template: register it first", name)
-	}
-	if err := s.checkWords(ref, complete); err != nil {
-		return fmt.Errorf("completion of %q: %w", name, err)
 	}
 	if !s.completers.put(&entry{name: completionKey(ref), feature: complete}, how) {
 		return taken("completion of", name, "SetCompletion")

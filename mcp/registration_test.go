@@ -86,17 +86,6 @@ func TestAddPanicsAtAMistakeAndNamesTheRemedy(t *testing.T) {
 		{"a template that does not exist", func(s *mcp.Server) {
 			s.AddCompletion(mcp.CompletionReference{Type: mcp.RefResource, URI: "test://{x}"}, completeNothing)
 		}, []string{"test://{x}", "register it first"}},
-		{"words for an argument that a prompt lacks", func(s *mcp.Server) {
-			mcp.AddPrompt(s, "report", func(context.Context, struct {
-				Format string `json:"format"`
-			}) (*mcp.GetPromptResult, error) {
-				return nil, nil
-			})
-			s.AddCompletion(mcp.CompletionReference{Type: mcp.RefPrompt, Name: "report"}, mcp.CompleteFrom(map[string][]string{"fromat": {"pdf"}}))
-		}, []string{`completion of "report": there is no argument "fromat"; did you mean "format"?`}},
-		{"words for a variable that a template lacks", func(s *mcp.Server) {
-			s.AddCompletion(mcp.CompletionReference{Type: mcp.RefResource, URI: "test://{there}"}, mcp.CompleteFrom(map[string][]string{"there": {"a"}, "x": {"b"}}))
-		}, []string{`there is no argument "x"; there are ["there"]`}},
 		{"a schema that does not fit In", func(s *mcp.Server) {
 			mcp.AddToolWith(s, mcp.Tool{Name: "t", InputSchema: json.RawMessage(`{"type":"object","properties":{"nome":{"type":"string"}}}`)}, idle[city])
 		}, []string{"input schema", `"nome"`, "mcp_test.city"}},

@@ -206,16 +206,6 @@ func (t *Template) Cost(uri string) int {
 	return (len(uri) + 1) * t.parts
 }
 
-// Variables returns the names of the variables, in order.
-func (t *Template) Variables() (names []string) {
-	for i := range t.expressions {
-		for _, v := range t.expressions[i].variables {
-			names = append(names, v.name)
-		}
-	}
-	return names
-}
-
 // Match returns the percent-decoded values of the variables in the URI, and whether the template
 // describes it. The values of a list are joined with commas. If the URI contains only a prefix of a
 // variable, the variable is called name:length in the result.

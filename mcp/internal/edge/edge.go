@@ -130,7 +130,7 @@ type From struct {
 
 // A Way describes how the messages of a client travel.
 type Way interface {
-	// Carriage returns the description. Its ID is empty.
+	// TransportInfo returns the description. Its ID is empty.
 	TransportInfo() mcp.TransportInfo
 }
 

@@ -166,7 +166,7 @@ func serveUp(ctx context.Context, a *cli.App, o Options) (err error) {
 			return err
 		}
 	}
-	given := uplib.Options{Layers: v.layerOptions(s, from), Gateway: gateway.Options{Name: "junction", Version: cli.Version, OneClient: o.Stdio, Logger: a.Launch.Logger(""), OnChange: board.Changed, PublicErrors: o.KnowsCallers(), FirstList: firstList, Unanswered: s.Limits.Unanswered, HealthPause: s.Limits.HealthPause}}
+	given := uplib.Options{Layers: v.layerOptions(s, from), Gateway: gateway.Options{Name: "junction", Version: cli.Version, OneClient: o.Stdio, Logger: a.Launch.Logger(""), OnChange: board.Changed, RedactErrors: o.KnowsCallers(), FirstList: firstList, Unanswered: s.Limits.Unanswered, HealthPause: s.Limits.HealthPause}}
 	defer v.own(ctx, &given)() // until the gateway is closed
 	if v.admin != nil {
 		v.metrics = prometheus.NewRegistry()
@@ -201,6 +201,7 @@ func serveUp(ctx context.Context, a *cli.App, o Options) (err error) {
 	defer v.live.Collect()()
 	defer v.share(ctx)()
 	introduceUp(a, v, set)
+	v.notices.release(a.Screen)
 	return cli.IgnoreInterrupt(ctx, v.serve(ctx, board))
 }
 
