@@ -189,3 +189,28 @@ func TestTutorialsAreShort(t *testing.T) {
 		}
 	}
 }
+
+// namesTools matches a command that lists named tools of a server, which is in full everywhere.
+var namesTools = regexp.MustCompile(`^junction (list )?tools [a-z]+ [a-z_]+`)
+
+// TestExamplesPrintTheSameOnATerminal: tests run the examples without a terminal, and readers run
+// them on one. There, lists of tools are short, and a question waits for its answer.
+func TestExamplesPrintTheSameOnATerminal(t *testing.T) {
+	for _, page := range pages(t) {
+		for _, b := range blocks(t, page) {
+			if b.kind != "console" {
+				continue
+			}
+			for _, part := range strings.Split("\n"+b.text, "\n$ ")[1:] {
+				command, printed, _ := strings.Cut(part, "\n")
+				switch inFull := strings.Contains("\n"+printed, "\n    "); {
+				case strings.Contains(command, "|") || strings.Contains(command, "--json") || namesTools.MatchString(command):
+				case inFull && strings.HasPrefix(command, "junction list tools") && !strings.Contains(command, "--long"):
+					t.Errorf("%s:%d: $ %s prints one line for each tool on a terminal; add --long", b.page, b.line, command)
+				case strings.HasPrefix(filepath.Base(page), "tutorial-") && (strings.Contains(printed, "no user can allow it") || strings.Contains(printed, "was allowed in advance")) && !strings.Contains(part, "</dev/null"):
+					t.Errorf("%s:%d: $ %s asks on a terminal; add </dev/null", b.page, b.line, command)
+				}
+			}
+		}
+	}
+}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/junction-mcp/junction/install"
 	"github.com/junction-mcp/junction/internal/commandline"
+	"github.com/junction-mcp/junction/internal/outside"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp"
@@ -148,7 +149,7 @@ func toolNames(tools []*mcp.Tool, reading bool) string {
 func (w *addition) permissions() (all []string) {
 	if u, err := url.Parse(w.written.URL); err == nil && u.Host != "" {
 		all = append(all, "what is sent to "+u.Host)
-		if u.Scheme == "http" {
+		if u.Scheme == "http" && !outside.IsHere(u.Hostname()) {
 			all = append(all, "which others on the network can read")
 		}
 	}

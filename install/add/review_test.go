@@ -47,6 +47,19 @@ func TestReviewRepeatsNothing(t *testing.T) {
 	}
 }
 
+func TestReviewWarnsOfUnencryptedTrafficToOtherMachines(t *testing.T) {
+	for address, want := range map[string]bool{
+		"http://example.com/mcp": true, "http://10.0.0.1:80/mcp": true, "https://example.com/mcp": false,
+		"http://127.0.0.1:7718/mcp": false, "http://[::1]:7718/mcp": false, "http://localhost/mcp": false,
+	} {
+		w := &addition{}
+		w.written.URL = address
+		if got := slices.Contains(w.permissions(), "which others on the network can read"); got != want {
+			t.Errorf("for %s, the review warns: %v", address, got)
+		}
+	}
+}
+
 func TestTheFirstCallThatIsProposedOnlyReads(t *testing.T) {
 	reading := &mcp.ToolAnnotations{ReadOnlyHint: new(true)}
 	d := &dryRun{tools: []*mcp.Tool{{Name: "clear"}, {Name: "--config=evil.json", Annotations: reading}, {Name: "search", Annotations: reading}, {Name: "read it", Annotations: reading}}}

@@ -22,8 +22,9 @@ const (
 const maxWaiting = 64 << 10
 
 // A Screen is an output that a user reads, such as standard error. It cleans all text (see
-// [plaintext.Clean]). A transient line, such as a progress bar, can follow the text. While a
-// [Person] is asked, all other output waits for the reply. A Screen is safe for concurrent use.
+// [plaintext.Clean]). A transient line, such as a progress bar, can follow the text, except while
+// the shell runs this process in the background. While a [Person] is asked, all other output waits
+// for the reply. A Screen is safe for concurrent use.
 type Screen struct {
 	mu        sync.Mutex
 	out       io.Writer
@@ -31,6 +32,8 @@ type Screen struct {
 	file      *os.File // the terminal, for its width; nil if there is none
 	width     int      // width to use if file is nil
 	transient string
+	drawn     bool     // the transient line is on the terminal
+	away      bool     // for tests: the process runs in the background
 	held      bool     // a user is being asked, and other output must wait
 	waiting   []string // texts that were written while held is set
 	size      int      // size of waiting in bytes
@@ -171,13 +174,18 @@ func (s *Screen) hold(held bool) {
 }
 
 func (s *Screen) erase() {
-	if s.transient != "" && !s.held {
+	if s.drawn && !s.background() {
 		io.WriteString(s.out, "\r\x1b[K")
 	}
+	s.drawn = false
 }
 
 func (s *Screen) draw() {
-	if s.transient != "" && !s.held {
+	if s.drawn = s.transient != "" && !s.held && !s.background(); s.drawn {
 		io.WriteString(s.out, s.transient)
 	}
 }
+
+// background reports whether the terminal belongs to another process. A transient line would then
+// mix with the output of that process, and erasing it would erase that output.
+func (s *Screen) background() bool { return s.away || s.file != nil && inBackground(s.file) }

@@ -99,6 +99,22 @@ func TestTransientLineStaysBelowOutput(t *testing.T) {
 	}
 }
 
+func TestNoTransientLineInTheBackground(t *testing.T) {
+	var out bytes.Buffer
+	s := screenOf(&out)
+	s.Transient("before")
+	s.away = true // as after Ctrl-Z and bg
+	s.Printf("a\n")
+	s.Transient("working")
+	s.Printf("b\n")
+	s.away = false // as after fg
+	s.Printf("c\n")
+	s.Transient("")
+	if got, want := out.String(), "beforea\nb\nc\nworking\r\x1b[K"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func TestBar(t *testing.T) {
 	for _, test := range []struct {
 		name            string
