@@ -126,11 +126,12 @@ func (c *terminal) run(t *testing.T, line, want string) string {
 		line = strings.Replace(line, " --check", " --check --http 127.0.0.1"+c.port, 1)
 	}
 	line, goesOn := strings.CutSuffix(line, " &")
+	before, after, isUp := strings.Cut(line+" ", "junction up ")
+	if isUp && (goesOn || strings.Contains(line, " --check")) && !strings.Contains(line, "--http") { // a check listens, too
+		line = before + "junction up --http 127.0.0.1" + c.port + " " + after
+	}
 	if goesOn {
 		line = "exec " + line // so that it is the process that is ended
-		if strings.Contains(line, "junction up") && !strings.Contains(line, "--http") {
-			line += " --http 127.0.0.1" + c.port
-		}
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), commandTime)
 	defer cancel()
