@@ -264,7 +264,7 @@ func TestListenEndsIfTheServerAgreesToNothing(t *testing.T) {
 	for way, connect := range clientWays {
 		for _, filter := range []mcp.SubscriptionFilter{
 			{ResourceSubscriptions: []string{"file:///unknown"}},
-			{PromptsListChanged: true},
+			{ResourceSubscriptions: []string{"file:///unknown"}, PromptsListChanged: true},
 		} {
 			c := connect(t, s, mcp.ClientOptions{})
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)

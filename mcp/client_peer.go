@@ -179,18 +179,17 @@ type Notification struct {
 }
 
 // errNothingAgreed is the cause of the end of a subscription to which the server agreed in no part.
-var errNothingAgreed = errors.New("the server sends none of the notifications that the filter selects; it may not know these URIs, or have no changes to report")
+var errNothingAgreed = errors.New("the server sends none of the notifications that the filter selects; it may not know these URIs")
 
 // Listen calls f with each notification that the filter selects, until ctx is done or the server
 // ends the subscription. It returns nil if the server ended it, and otherwise the reason. It returns
-// an error at once if the server agrees to no part of a filter. There is at most one call of f at a
-// time.
+// an error at once if the server agrees to no part of a filter with URIs. There is at most one call
+// of f at a time.
 func (c *Client) Listen(ctx context.Context, filter SubscriptionFilter, f func(Notification)) error {
 	listening, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	wants := func(part *SubscriptionFilter) bool { return len(part.Lists())+len(part.ResourceSubscriptions) > 0 }
 	err := c.ListenWith(listening, filter, f, func(agreed SubscriptionFilter) {
-		if wants(&filter) && !wants(&agreed) {
+		if len(filter.ResourceSubscriptions) > 0 && len(agreed.ResourceSubscriptions)+len(agreed.Lists()) == 0 {
 			end(errNothingAgreed)
 		}
 	})

@@ -83,7 +83,7 @@ func TestPolicyCommands(t *testing.T) {
 		{"what is expected is compared", "explain everything fail --expect ask", cli.ExitToolFailed, "DENY: fail of everything", ""},
 		{"what is as expected is no failure", "explain everything fail --expect deny", cli.ExitOK, "DENY: fail of everything", ""},
 		{"an effect is one of three", "explain everything fail --expect no", cli.ExitUsage, "", "--expect: expected allow, ask or deny"},
-		{"a log is in one folder", "test a b", cli.ExitUsage, "", "expected one FOLDER, got 2"},
+		{"a log is missing", "test a b", cli.ExitConnection, "", "open a: no such file or directory; junction up --audit writes a log"},
 		{"an unknown command is reported", "explian", cli.ExitUsage, "", `unknown command "explian"`},
 		{"help tells the exit codes", "test --help", cli.ExitOK, "1    explain: the call is decided otherwise", ""},
 	} {

@@ -122,9 +122,15 @@ func (s *screen) toSend(text string) (host.Question, error) {
 	}
 	name, argument, _ := strings.Cut(strings.TrimPrefix(text, "/"), " ")
 	p := s.menu.prompt(name)
+	if p == nil {
+		s.menu.load(s) // its server may have connected since the user began to type
+		p = s.menu.prompt(name)
+	}
 	switch server, _, _ := strings.Cut(name, ":"); {
 	case p == nil && strings.Contains(server, "/"): // path of a file
 		return s.question(text)
+	case p == nil && slices.ContainsFunc(s.session.Talk().Servers(), func(t host.ServerTools) bool { return t.Server == server && isConnecting(t) }):
+		return host.Question{}, fmt.Errorf("%s is still connecting, and its prompts are not known yet; send /%s again in a moment", plaintext.Line(server, 40), plaintext.Line(name, 40))
 	case p == nil:
 		return host.Question{}, fmt.Errorf("there is no command /%s; /help lists them", plaintext.Line(name, 40))
 	}

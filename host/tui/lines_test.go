@@ -263,6 +263,22 @@ func TestAPromptOfAServerIsSentLineByLine(t *testing.T) {
 	}
 }
 
+func TestPromptsOfAServerThatConnects(t *testing.T) {
+	session := &scripted{servers: []host.ServerTools{{Server: "crm", State: host.StateConnecting}, {Server: "old", State: host.StateFailed}}}
+	out := lineByLine(t, session, nil, "/crm:letter", "/old:letter")
+	if !strings.Contains(out, "crm is still connecting") || !strings.Contains(out, "send /crm:letter") || !strings.Contains(out, "there is no command /old:letter") {
+		t.Errorf("prompts that are not known yet:\n%s", out)
+	}
+}
+
+func TestHelpListsPromptsByName(t *testing.T) {
+	session := &scripted{prompts: []host.PromptRef{{Server: "crm", Prompt: &mcp.Prompt{Name: "letter", Description: "Writes a\nletter"}}}}
+	out := lineByLine(t, session, nil, "/help")
+	if !strings.Contains(out, "/crm:letter") || !strings.Contains(out, "Writes a letter") {
+		t.Errorf("the help:\n%s", out)
+	}
+}
+
 // A word that is no choice takes nothing away, and only a - empties a field.
 func TestAnAnswerToAFieldIsTakenOrRefused(t *testing.T) {
 	const schema = `{"properties":{"ok":{"type":"boolean","default":true},"size":{"enum":["S","M","Extra large"],"default":"M"},"many":{"type":"array","items":{"enum":["a","b"]},"default":["a"]},"day":{"type":"string","format":"date"}}}`

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -111,10 +112,10 @@ func keyLine(keys ...string) ink.Line {
 	return line
 }
 
-func (s *screen) showHelp(string) { s.panel = helpPanel(s.byLine) }
+func (s *screen) showHelp(string) { s.panel = helpPanel(s.byLine, s.session.Prompts()) }
 
-// helpPanel lists commands and keys. Line mode has no keys.
-func helpPanel(byLine bool) *pager {
+// helpPanel lists commands, prompts of servers and keys. Line mode has no keys.
+func helpPanel(byLine bool, prompts []host.PromptRef) *pager {
 	title, rows := "keys and commands", append(keys(), [2]string{})
 	if byLine {
 		title, rows = "commands", nil
@@ -124,8 +125,11 @@ func helpPanel(byLine bool) *pager {
 			rows = append(rows, [2]string{strings.TrimSpace("/" + c.name + " " + c.argument), c.help})
 		}
 	}
-	rows = append(rows, [2]string{"/SERVER:PROMPT", "a prompt of a server; NAME=VALUE for its arguments"},
-		[2]string{"@PATH", "attach a text file or a picture below this folder; @\"a path\" with spaces"}, [2]string{"@SERVER:URI", "attach a resource of a server"})
+	rows = append(rows, [2]string{"/SERVER:PROMPT", "a prompt of a server; NAME=VALUE for its arguments"})
+	for _, p := range prompts {
+		rows = append(rows, [2]string{plaintext.Line("/"+p.Server+":"+p.Prompt.Name, 60), plaintext.Line(cmp.Or(p.Prompt.Description, p.Prompt.Title), 200)})
+	}
+	rows = append(rows, [2]string{"@PATH", "attach a text file or a picture below this folder; @\"a path\" with spaces"}, [2]string{"@SERVER:URI", "attach a resource of a server"})
 	if byLine {
 		rows = append(rows, [2]string{"Ctrl+C Ctrl+D", "interrupts the answer; quits"}, [2]string{"anything else", "is a question"})
 	}

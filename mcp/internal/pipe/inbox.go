@@ -132,6 +132,9 @@ func (b *Inbox) takeOdd(data []byte, odd jsonrpc.Odd) {
 
 // accept sorts a parsed message of size bytes.
 func (b *Inbox) accept(m *jsonrpc.Message, size int) {
+	if !b.skipped.sent.Load() {
+		b.skipped.sent.Store(true)
+	}
 	if m.Kind == jsonrpc.Response {
 		b.deliver(m)
 		return

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/plaintext"
@@ -46,9 +47,12 @@ type skipped struct {
 	onSkip func(line string) // may be nil
 	named  func()            // called for each skipped line in place of a log record; may be nil
 
+	sent atomic.Bool // the server has sent a message
+
 	mu     sync.Mutex
 	logged int
-	last   string // last skipped line
+	first  string // first skipped line
+	last   string // last one
 	held   string // first line that is held back as a part of a message
 }
 
@@ -61,11 +65,15 @@ func (n *skipped) hold(lines [][]byte) {
 	}
 }
 
-// seen returns the line that best explains a missing message, or "".
+// seen returns the line that best explains a missing message, or "": of a server that has never sent
+// a message the first one, and else the last one.
 func (n *skipped) seen() string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return cmp.Or(n.held, n.last)
+	if n.sent.Load() {
+		return cmp.Or(n.held, n.last)
+	}
+	return cmp.Or(n.held, n.first)
 }
 
 func lineText(data []byte) string { return plaintext.Line(string(data[:min(len(data), 1024)]), 200) }
@@ -79,7 +87,7 @@ func (n *skipped) add(data []byte, fault *jsonrpc.Error) {
 	n.mu.Lock()
 	n.logged++
 	logged := n.logged
-	n.last = line
+	n.first, n.last = cmp.Or(n.first, line), line
 	n.mu.Unlock()
 	if logged > maxSkipped {
 		return
