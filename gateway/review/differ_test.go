@@ -84,7 +84,7 @@ func TestACheckWithoutOneForEachInstanceIsRefused(t *testing.T) {
 	g := gateway.New(gateway.Options{Logger: slog.New(slog.DiscardHandler)})
 	defer g.Close()
 	r := review.New(review.Options{Server: "files"})
-	if err := g.Add("files", gateway.Upstream{Isolation: gateway.PerUser, Check: r.Check}); err == nil || !strings.Contains(err.Error(), "set Instance, too") {
+	if err := g.Add("files", gateway.Upstream{Handler: mcp.NewServer("files", "1"), Isolation: gateway.PerUser, Check: r.Check}); err == nil || !strings.Contains(err.Error(), "set Instance, too") {
 		t.Errorf("the error is %v", err)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net/http"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/junction-mcp/junction/internal/idle"
@@ -259,39 +258,23 @@ type clientScope struct {
 	cancel  context.CancelCauseFunc
 	release func() bool   // detaches it from the caller's context
 	arrived chan struct{} // closed when the server has the request; nil unless out.Arrives is set
-	sent    atomic.Bool   // reports whether the whole request was sent; not set unless out.GivenUp is set
 }
 
 // begin initializes the scope of a call. The receiver must be the zero value.
 func (s *clientScope) begin(ctx context.Context, c *clientLink, out link.Out) {
 	s.ctx, s.cancel = context.WithCancelCause(httplink.Within(c.ctx, ctx))
-	arrives, early, size := out.Arrives, out.GivenUp, len(out.Message) // copied, so that the closure does not keep the message in memory
+	arrives, size := out.Arrives, len(out.Message) // copied, so that the closure does not keep the message in memory
 	var sent time.Time
 	if arrives {
 		s.arrived, sent = make(chan struct{}), time.Now()
 	}
-	if arrives && early != nil {
-		s.ctx = httplink.OnSent(s.ctx, func() { s.sent.Store(true) })
-	}
 	s.release = context.AfterFunc(ctx, func() {
 		givenUp := context.Cause(ctx)
 		if arrives {
-			if early != nil && s.sent.Load() && !s.hasArrived() { // nearly always, the server has read it
-				early()
-			}
 			givenUp = c.endpoint.AwaitArrival(givenUp, size, s.arrived, arriveTime-time.Since(sent))
 		}
 		s.cancel(givenUp)
 	})
-}
-
-func (s *clientScope) hasArrived() bool {
-	select {
-	case <-s.arrived:
-		return true
-	default:
-		return false
-	}
 }
 
 func (s *clientScope) end() {

@@ -208,10 +208,6 @@ func (e *Endpoint) request(ctx context.Context, method string, u *url.URL, heade
 	if err != nil {
 		return nil, err
 	}
-	if sent, ok := ctx.Value(sentKey{}).(func()); ok && body != nil {
-		req.GetBody = func() (io.ReadCloser, error) { return &sentBody{of: bytes.NewReader(body), sent: sent}, nil }
-		req.Body, _ = req.GetBody() // never fails
-	}
 	req.URL, req.Host = u, strings.TrimSuffix(u.Host, ":")
 	for name, values := range e.header {
 		if name = http.CanonicalHeaderKey(name); header[name] == nil {

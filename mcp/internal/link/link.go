@@ -32,10 +32,6 @@ type Out struct {
 	// arrived. It does not wait if too many cancelled requests wait already. If the request is not
 	// known to have arrived, the error wraps ErrMayArrive.
 	Arrives bool
-	// GivenUp, if not nil, is called if ctx ends when a request with Arrives was sent but is not known
-	// to have arrived. The caller may then send a cancellation at once. It sends another one when
-	// Call has returned, as the first may have overtaken the request.
-	GivenUp func()
 	// Responded, if not nil, is called when the response to a request has arrived, before later
 	// messages of the same channel are delivered. For a request with this field, an error without
 	// an id is not accepted as the response.

@@ -308,13 +308,10 @@ func (c *conn) omits(s *session) func(tool string, err error) bool {
 }
 
 // exchange sends a request in a separate goroutine. The result becomes an event of the call. If ctx
-// ends first, the server gets a cancellation, and perhaps a second one; see [link.Out].
+// ends first, the server gets a cancellation.
 func (c *conn) exchange(ctx context.Context, k *call, out link.Out) {
 	c.exchangeBegins(k)
 	c.owes(ctx, k)
-	if out.Arrives {
-		out.GivenUp = func() { c.spawn(func() { c.sendCancelled(ctx, k.id) }) }
-	}
 	run := func() {
 		m, err := c.link.Call(ctx, out, func(m *jsonrpc.Message) { c.receive(k, m) })
 		givenUp := err != nil && ctx.Err() != nil

@@ -2,9 +2,11 @@ package up
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/policies"
@@ -16,6 +18,7 @@ import (
 	"github.com/junction-mcp/junction/gateway/review"
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/junction-mcp/junction/launch"
 	uplib "github.com/junction-mcp/junction/up"
 	"github.com/junction-mcp/junction/up/layer"
@@ -90,18 +93,49 @@ func (v *Served) layerOptions(s *settings.Settings, from string) layer.Options {
 			return text, nil
 		},
 		Ignored:  func(ignored error) { a.Screen.Printf("junction: %v\n", ignored) },
-		Reviewed: func(of layer.Server, c review.Change) { reportReview(a, of, c) }}
+		Reviewed: func(of layer.Server, c review.Change) { v.notices.print(a.Screen, reviewText(of, c)) }}
 }
 
-// reportReview prints the names of a server's new definitions and of those that are withheld, with
-// the reasons.
-func reportReview(a *cli.App, of layer.Server, c review.Change) {
+// notices holds texts about servers back until junction up has printed where it serves, as servers
+// start before that. The zero value is ready to use.
+type notices struct {
+	mu         sync.Mutex
+	introduced bool
+	held       string // of at most one review of each server
+}
+
+// print prints a text, or holds it back.
+func (n *notices) print(to *terminal.Screen, text string) {
+	n.mu.Lock()
+	if !n.introduced {
+		n.held += text
+		text = ""
+	}
+	n.mu.Unlock()
+	if text != "" {
+		to.Printf("%s", text)
+	}
+}
+
+// release prints what was held back, and the later texts at once.
+func (n *notices) release(to *terminal.Screen) {
+	n.mu.Lock()
+	n.introduced = true
+	held := n.held
+	n.held = ""
+	n.mu.Unlock()
+	n.print(to, held)
+}
+
+// reviewText returns lines with the names of a server's new definitions and of those that are
+// withheld, with the reasons.
+func reviewText(of layer.Server, c review.Change) (text string) {
 	if len(c.Added) > 0 {
 		var names []string
 		for _, d := range c.Added {
 			names = append(names, d.Name)
 		}
-		a.Screen.Printf("junction: server %q offers more than before: %s (--review all withholds what is new)\n", of.Name, plaintext.FirstNames(names))
+		text = fmt.Sprintf("junction: server %q offers more than before: %s (--review all withholds what is new)\n", of.Name, plaintext.FirstNames(names))
 	}
 	names := map[string][]string{} // names by the reason for withholding them
 	for _, w := range c.Withheld {
@@ -113,8 +147,9 @@ func reportReview(a *cli.App, of layer.Server, c review.Change) {
 		if len(names[why]) > 1 {
 			is = "are"
 		}
-		a.Screen.Printf("junction: server %q: %s %s not offered, %s: %s\n", of.Name, plaintext.FirstNames(names[why]), is, why, policies.ApproveCommandLine(of.Name, "", of.Source))
+		text += fmt.Sprintf("junction: server %q: %s %s not offered, %s: %s\n", of.Name, plaintext.FirstNames(names[why]), is, why, policies.ApproveCommandLine(of.Name, "", of.Source))
 	}
+	return text
 }
 
 // report prints an error for each server that could not be added, and returns descriptions of the

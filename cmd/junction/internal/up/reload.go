@@ -40,6 +40,7 @@ type Served struct {
 	Gateway  *uplib.Gateway
 	board    *board
 	live     *LiveUp // the live screen; nil if lines are printed
+	notices  notices
 	store    *definitions.Store
 	listener net.Listener         // listener for clients; nil on standard input and output
 	access   *Access              // authenticates clients; nil if they need not authenticate

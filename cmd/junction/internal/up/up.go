@@ -201,6 +201,7 @@ func serveUp(ctx context.Context, a *cli.App, o Options) (err error) {
 	defer v.live.Collect()()
 	defer v.share(ctx)()
 	introduceUp(a, v, set)
+	v.notices.release(a.Screen)
 	return cli.IgnoreInterrupt(ctx, v.serve(ctx, board))
 }
 
