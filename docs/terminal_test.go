@@ -122,9 +122,6 @@ func (c *terminal) write(t *testing.T, b block) {
 func (c *terminal) run(t *testing.T, line, want string) string {
 	t.Helper()
 	line = strings.ReplaceAll(c.local.Replace(line), "go run ./cmd/junction", "junction")
-	if strings.Contains(line, "junction up") && !strings.Contains(line, "--http") { // another program may have port 7717
-		line = strings.Replace(line, " --check", " --check --http 127.0.0.1"+c.port, 1)
-	}
 	line, goesOn := strings.CutSuffix(line, " &")
 	before, after, isUp := strings.Cut(line+" ", "junction up ")
 	if isUp && (goesOn || strings.Contains(line, " --check")) && !strings.Contains(line, "--http") { // a check listens, too
