@@ -103,12 +103,14 @@ func startText(p place.Place, entries []launch.Entry, fault string, hosts []conn
 	if len(hosts) > 0 {
 		var names, starting []string
 		for _, h := range hosts {
-			names = append(names, h.name)
+			if !slices.Contains(names, h.name) { // a host may have several files
+				names = append(names, h.name)
+			}
 			if h.starts {
 				starting = append(starting, h.name)
 			}
 		}
-		title, idle = "Connected: "+strings.Join(slices.Compact(names), ", "), "no junction up runs: junction up serves them"
+		title, idle = "Connected: "+strings.Join(names, ", "), "no junction up runs: junction up serves them"
 		if len(starting) > 0 {
 			idle = "junction does not run now: " + starting[0] + " starts it when it runs"
 		}

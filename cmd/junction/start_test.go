@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -40,7 +41,7 @@ func TestTheFirstScreenFits(t *testing.T) {
 		{many[:1], "", cursor, nil, []string{"\nConnected: Cursor\n  junction does not run now: Cursor starts it when it runs\n", "  junction traffic ", "  junction host disconnect cursor ", "  junction doctor "}},
 		{many[:1], "", cursor, running[:1], []string{"\nConnected: Cursor\n  junction up at http://127.0.0.1:7717/mcp (process 0): many"}},
 		{many[:1], "", byURL, nil, []string{"\nConnected: Windsurf\n  no junction up runs: junction up serves them\n", "  junction host disconnect windsurf "}},
-		{many, strings.Repeat("a fault ", 40), append(cursor, byURL...), running, []string{"\nConnected: Cursor, Windsurf\n", "  junction doctor "}},
+		{many, strings.Repeat("a fault ", 40), slices.Concat(cursor, byURL, cursor), running, []string{"\nConnected: Cursor, Windsurf\n", "  junction doctor "}},
 	} {
 		for _, width := range []int{40, 80} {
 			got := startText(clitest.PlaceOf(t), test.entries, test.fault, test.hosts, test.running, width)
