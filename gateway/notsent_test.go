@@ -75,7 +75,7 @@ func TestNoCallRunsTwiceAtAServerThatEndsOften(t *testing.T) {
 					t.Errorf("call %s ran %d times", n, times)
 				}
 			}
-			if len(ran) < 50 { // many calls reach a server, whatever its ends cost the others
+			if len(ran) < 8 { // the server has ended at least once; calls that find none fail at once
 				t.Errorf("%d calls ran", len(ran))
 			}
 		})

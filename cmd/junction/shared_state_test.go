@@ -70,7 +70,9 @@ func (w *replicas) up(flags ...string) {
 		one.find("junction serves at ")
 	}
 	for _, admin := range w.metrics { // all have started
-		w.within("a replica does not know the others", func() bool { return strings.Contains(w.get(admin+"/metrics"), "junction_replicas 3\n") })
+		if !w.all[0].waitFor(func() bool { return strings.Contains(w.get(admin+"/metrics"), "junction_replicas 3\n") }) {
+			w.Fatal("a replica does not know the others")
+		}
 	}
 	behind := w.proxies()
 	proxies.Store(&behind)
