@@ -41,7 +41,12 @@ func TestMigratedTagsOfARealServerKeepTheirSchema(t *testing.T) {
 	before := moduleOf(t, "github.com/grafana/mcp-grafana@v1.6.3")
 	after := filepath.Join(t.TempDir(), "server")
 	copyGo(t, before, after)
-	if out, err := migrateIn(after, "-w", "."); err != nil || !strings.Contains(out, "754 tags in 50 files rewritten") {
+	// One folder, whose types the tools of another one have, imports no SDK. Its tags could be those
+	// of a configuration, so they are named, and rewritten on request.
+	if out, err := migrateIn(after, "-w", "."); err == nil || !strings.Contains(out, "727 tags in 49 files rewritten") || !strings.Contains(out, filepath.Join("tools", "sql")+": 27 tags left") {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if out, err := migrateIn(filepath.Join(after, "tools", "sql"), "-w", "."); err != nil || !strings.Contains(out, "27 tags in 1 file") {
 		t.Fatalf("%v: %s", err, out)
 	}
 	if out, err := migrateIn(after); err != nil || !strings.Contains(out, "0 tags in 0 files") {
