@@ -175,7 +175,7 @@ func DialWith(ctx context.Context, t Transport, o ClientOptions) (*Client, error
 		c.Close()
 		return nil, err
 	}
-	if lost, ok := connAs[interface{ Lose(error) }](conn); ok && o.KeepAlive > 0 {
+	if lost, ok := unwrappedAs[interface{ Lose(error) }](conn); ok && o.KeepAlive > 0 {
 		c.watching.Go(func() { c.keepAlive(lost.Lose) })
 	}
 	return c, nil
@@ -401,21 +401,6 @@ func (e *namedError) As(target any) bool {
 		*to = e.named
 	}
 	return ok
-}
-
-// connAs returns the first T in a chain of connections: c, the connection that c wraps, and so on.
-func connAs[T any](c Conn) (found T, is bool) {
-	for c != nil {
-		if found, is = c.(T); is {
-			return found, true
-		}
-		w, wraps := c.(interface{ Unwrap() Conn })
-		if !wraps {
-			break
-		}
-		c = w.Unwrap()
-	}
-	return found, false
 }
 
 // A strayError describes a line of the server that is not a message, and may have the response.

@@ -189,16 +189,20 @@ func ReleaseStream(ctx context.Context) {
 // PeerAs returns the first T in a chain of Peers: p, the Peer that p wraps, and so on. It finds
 // additional methods of a transport's Peer behind Peers of middleware. A Peer of middleware must
 // return the wrapped Peer from a method Unwrap.
-func PeerAs[T any](p Peer) (found T, is bool) {
-	for p != nil {
-		if found, is = p.(T); is {
+func PeerAs[T any](p Peer) (found T, is bool) { return unwrappedAs[T](p) }
+
+// unwrappedAs returns the first T in a chain of values: w, the value that its method Unwrap returns,
+// and so on.
+func unwrappedAs[T, W any](w W) (found T, is bool) {
+	for any(w) != nil {
+		if found, is = any(w).(T); is {
 			return found, true
 		}
-		w, wraps := p.(interface{ Unwrap() Peer })
+		next, wraps := any(w).(interface{ Unwrap() W })
 		if !wraps {
 			break
 		}
-		p = w.Unwrap()
+		w = next.Unwrap()
 	}
 	return found, false
 }

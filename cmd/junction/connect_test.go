@@ -317,7 +317,7 @@ func TestRulesAndLogOfAConnectedHostAreShown(t *testing.T) {
 }
 
 // What remove and disconnect leave on the disk is named.
-func TestWhatStaysIsShown(t *testing.T) {
+func TestDisconnectAndRemoveNameRemainingFiles(t *testing.T) {
 	path, _ := tapHome(t)
 	home := filepath.Dir(filepath.Dir(path))
 	runs(t, "", "connect", "cursor", "--yes").expect(t, cli.ExitOK, "Connected", "")

@@ -56,7 +56,7 @@ func TestJunctionAloneOnATerminal(t *testing.T) {
 }
 
 // A call that goes directly to a server is not checked, and its user reads so if there is something to check it.
-func TestACallPastTheRulesIsShown(t *testing.T) {
+func TestDirectCallsNameTheRulesTheyBypass(t *testing.T) {
 	t.Parallel()
 	for settings, want := range map[string]string{
 		`{"policy": "policy.json"}`:                                          "(directly to calc: the rules of junction up are not applied)\n",
